@@ -1,5 +1,5 @@
 import { Accepted } from "../core/identity/identity.ts";
-import { copyInfo, type RequestInfo } from "../core/identity/identity.ts";
+import { copyInfo, idsOf, type RequestInfo } from "../core/identity/identity.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { call } from "../routes/call/call.ts";
 import { faultOf } from "../routes/call/fault_of.ts";
@@ -37,6 +37,7 @@ export async function callTool(exchange: Exchange): Promise<Result> {
   const { relay, session, params } = exchange;
   if (session !== null) relay.mcpSessions.countCall(session.id);
   const args = argumentsOf(exchange);
+  const span = exchange.info.trace?.child("mcp tool", { "gen_ai.tool.name": tool.name });
   try {
     if (params.requestState !== undefined) return await resumePending(exchange, tool, args);
     await mustKnowArguments(exchange, tool, args);
@@ -49,12 +50,15 @@ export async function callTool(exchange: Exchange): Promise<Result> {
       : contentOf(tool, result.value);
   } catch (error) {
     const fault = faultOf(error);
+    span?.set({ "error.type": fault?.code ?? "INTERNAL_ERROR" });
     // A continued call was counted when it began.
     if (params.requestState === undefined) {
       relay.metrics.toolCall(tool.name, fault?.code ?? "INTERNAL_ERROR");
     }
     if (fault === null || fault.code === "INSUFFICIENT_SCOPES") throw error;
-    return failedCall(fault, exchange.info.id);
+    return failedCall(fault, idsOf(exchange.info));
+  } finally {
+    span?.end();
   }
 }
 

@@ -1,5 +1,6 @@
 import { isObject } from "../core/codec/codec.ts";
 import { Fault, type FaultCode } from "../core/fault/fault.ts";
+import type { idsOf } from "../core/identity/identity.ts";
 import { parseJson, TooManyParts } from "../routes/call/parse_json.ts";
 
 /** The current revision of the protocol. */
@@ -124,20 +125,23 @@ export const notification = (method: string, params: Params): string =>
 export const response = (id: Id, result: string): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
 
+/** The ids of the request, for the details of an error. */
+export type RequestIds = ReturnType<typeof idsOf>;
+
 /** The JSON of an error, with its HTTP status; null for a bug. */
 export function refusalOf(
   error: unknown,
   id: Id | null,
-  requestId: string,
+  ids: RequestIds,
 ): { text: string; status: number } | null {
   if (error instanceof RpcError) {
     const { status = 200, fault = FAULT_CODES[error.code] } = error.options;
-    const data = { code: fault, details: { request_id: requestId }, ...error.options.data };
+    const data = { code: fault, details: ids, ...error.options.data };
     const body = { code: error.code, message: error.message, data };
     return { text: errorText(id ?? error.options.id ?? null, body), status };
   }
   if (error instanceof Fault) {
-    const details = { ...error.details, request_id: requestId };
+    const details = { ...error.details, ...ids };
     const data = { code: error.code, details };
     const body = { code: error.status, message: error.message, data };
     return { text: errorText(id, body), status: error.status };
@@ -146,11 +150,11 @@ export function refusalOf(
 }
 
 /** The JSON of the error that a caller gets for a bug. */
-export const bugText = (id: Id | null, requestId: string): string =>
+export const bugText = (id: Id | null, ids: RequestIds): string =>
   errorText(id, {
     code: CODES.internalError,
     message: "Internal error; it has been logged.",
-    data: { code: "INTERNAL_ERROR", details: { request_id: requestId } },
+    data: { code: "INTERNAL_ERROR", details: ids },
   });
 
 const errorText = (id: Id | null, error: unknown) => JSON.stringify({ jsonrpc: "2.0", id, error });

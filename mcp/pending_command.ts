@@ -1,3 +1,4 @@
+import { idsOf } from "../core/identity/identity.ts";
 import { SealError } from "../core/codec/codec.ts";
 import { digestOf } from "../routes/call/once.ts";
 import { approvalQuestion, approvalUrl, withdraws } from "./approval_question.ts";
@@ -56,7 +57,7 @@ export function answerPending(
       agent_id: view.agent_id,
       status: view.status,
     },
-  }, exchange.info.id);
+  }, idsOf(exchange.info));
 }
 
 function askUser(exchange: Exchange, tool: Tool, args: Params, view: CommandView): Result {

@@ -1,4 +1,4 @@
-import type { Params } from "./json_rpc.ts";
+import type { Params, RequestIds } from "./json_rpc.ts";
 import { type Era, META_SERVER } from "./revision.ts";
 
 /** The answer of a method. */
@@ -54,12 +54,12 @@ export function structured(value: unknown): Result {
 /** A tool's refusal as a result, so that the model reads it and can correct its call. */
 export function failedCall(
   { code, message, details }: { code: string; message: string; details: Params },
-  requestId: string,
+  ids: RequestIds,
 ): Result {
   const error = {
     code,
     message: inArguments(message),
-    details: { ...withArguments(details), request_id: requestId },
+    details: { ...withArguments(details), ...ids },
   };
   const text = JSON.stringify(JSON.stringify({ error }));
   return {

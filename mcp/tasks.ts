@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { cancelCommand, getOwnCommand, type showCommand } from "../core/agents/agents.ts";
 import { Fault } from "../core/fault/fault.ts";
+import { idsOf } from "../core/identity/identity.ts";
 import { call } from "../routes/call/call.ts";
 import { Command } from "../routes/commands.ts";
 import { route } from "../routes/call/route.ts";
@@ -174,7 +175,7 @@ export function endedResult(view: CommandView, { info }: Pick<Exchange, "info">)
   const { command_id, status, reason, stdout, stderr, truncated } = view;
   const message = `The command is ${status}${reason === null ? "" : `: ${reason}`}.`;
   const details = { command_id, status, stdout, stderr, truncated };
-  return failedCall({ code: CODE_OF[status] ?? "COMMAND_BLOCKED", message, details }, info.id);
+  return failedCall({ code: CODE_OF[status] ?? "COMMAND_BLOCKED", message, details }, idsOf(info));
 }
 
 const CODE_OF: Readonly<Record<string, string>> = {

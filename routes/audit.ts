@@ -44,6 +44,8 @@ export const AuditEvent = z.object({
   resource_id: z.string(),
   request_id: z.string().optional(),
   thread: z.string().optional().meta({ description: "The alert whose story it belongs to." }),
+  trace_id: z.string().optional().meta({ description: "The trace of the request that caused it." }),
+  span_id: z.string().optional().meta({ description: "The span of that request." }),
   details: JsonObject,
 }).meta({ id: "AuditEvent" });
 

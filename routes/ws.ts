@@ -1,5 +1,5 @@
 import type { Relay } from "../core/relay.ts";
-import { type Actor, copyInfo, type RequestInfo } from "../core/identity/identity.ts";
+import { type Actor, copyInfo, idsOf, type RequestInfo } from "../core/identity/identity.ts";
 import { AGENT_RIGHT, type Connection, type Wire } from "../core/agents/agents.ts";
 import { EVENT_RIGHTS } from "../core/events/events.ts";
 import { Fault } from "../core/fault/fault.ts";
@@ -74,8 +74,11 @@ async function open(
   // `info` reads the request, which is gone after the upgrade. An event's id is no offset in an output.
   const about = { ...copyInfo(info), lastEventId: null };
   return openEventSocket(relay, actor, request, choice, {
+    ids: idsOf(info),
     record: () => recordUse(relay, ENDPOINT, actor, about, SWITCHED),
-    openOutput: (now, follow, sink) => followOutput(relay, now, about, follow, sink),
+    // A socket may stay open for days, and its trace must end.
+    openOutput: (now, follow, sink) =>
+      followOutput(relay, now, { ...about, trace: null }, follow, sink),
   });
 }
 
@@ -120,10 +123,10 @@ async function openAgentSocket(
     const message = "An agent connects with a device's credential or an API key, not with a JWT.";
     throw new Fault("FORBIDDEN", message);
   }
-  // `info` reads the request, which is gone after the upgrade. The link needs its id only.
-  const { id } = info;
+  // `info` reads the request, which is gone after the upgrade. The link needs its ids only.
+  const { id, trace } = info;
   const { socket, response } = upgrade(request, AGENT_PROTOCOL);
-  attach(socket, (wire) => relay.links.open(actor, { id }, wire));
+  attach(socket, (wire) => relay.links.open(actor, { id, trace }, wire));
   return response;
 }
 

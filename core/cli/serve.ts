@@ -12,7 +12,14 @@ import {
 import { isSealed, secretsOf } from "../host/host.ts";
 import { shownLocation } from "../../kv/maintenance/location.ts";
 import { type Running, startRelay, UNRECORDED } from "../start.ts";
-import { type Ports, systemClock, systemEntropy, systemLog, systemPorts } from "../ports/ports.ts";
+import {
+  openTracing,
+  type Ports,
+  systemClock,
+  systemEntropy,
+  systemLog,
+  systemPorts,
+} from "../ports/ports.ts";
 
 /** The time for close frames to leave before the server drops its WebSockets. */
 const FAREWELL_MS = 50;
@@ -102,6 +109,8 @@ export async function startFrom(env: Environment, hosted: boolean): Promise<Star
     {
       programs: agentPrograms(settings.given.RELAY_AGENT_PROGRAMS),
       storeBackups: storeBackups(env),
+      tracing: await openTracing(env),
+      logLevel: settings.given.RELAY_LOG_LEVEL,
     },
   );
   try {

@@ -2707,9 +2707,13 @@ export interface AuditEvent {
   readonly resource_id: string;
   readonly resource_type: string;
   readonly seq: number;
+  /** The span of that request. */
+  readonly span_id?: string | undefined;
   /** The alert whose story it belongs to. */
   readonly thread?: string | undefined;
   readonly timestamp: string;
+  /** The trace of the request that caused it. */
+  readonly trace_id?: string | undefined;
 }
 
 export interface AuditPagination {
@@ -3128,6 +3132,8 @@ export type ErrorCode =
 export interface ErrorDetails {
   /** The id of the request, as in X-Request-Id. */
   readonly request_id: string;
+  /** The trace of the request, if it is traced. */
+  readonly trace_id?: string | undefined;
 }
 
 export interface EvaluatedCommand {
@@ -3894,9 +3900,13 @@ export interface RegisteredAuditEvent {
   readonly request_id?: string | undefined;
   readonly resource_id: string;
   readonly resource_type: string;
+  /** The span of that request. */
+  readonly span_id?: string | undefined;
   /** The alert whose story it belongs to. */
   readonly thread?: string | undefined;
   readonly timestamp: string;
+  /** The trace of the request that caused it. */
+  readonly trace_id?: string | undefined;
 }
 
 export interface Replay {

@@ -68,6 +68,12 @@ export const Config = z.strictObject({
     allow_private_targets: z.boolean().default(false)
       .describe("whether the relay may connect to private addresses"),
   }).prefault({}),
+  access_log: z.strictObject({
+    requests: z.enum(["off", "errors", "all"]).default("off")
+      .describe("which requests the log gets; `errors` are statuses of 400 and more"),
+    share: z.number().min(0).max(1).default(1)
+      .describe("the share of them, chosen at random; statuses of 500 and more are always logged"),
+  }).prefault({}),
   retention_days: z.strictObject({
     deliveries: z.int().min(1).max(365).default(30).describe("days that deliveries are kept"),
     commands: z.int().min(1).max(3650).default(90).describe("days that commands are kept"),
@@ -94,6 +100,8 @@ export const Config = z.strictObject({
 });
 export type Config = z.infer<typeof Config>;
 type Plan = z.infer<typeof Plan>;
+/** Which requests are logged. */
+export type AccessRule = Config["access_log"];
 
 /** The names at the top of the configuration. */
 export const CONFIG_FIELDS: readonly string[] = Object.keys(Config.shape);

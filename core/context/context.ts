@@ -13,7 +13,14 @@ import type { Ports } from "../ports/ports.ts";
 import type { Config } from "./config.ts";
 import type { Signals } from "./signals.ts";
 
-export { BUILT_IN_PLANS, type Config, type ConfigSource, parseConfig, planOf } from "./config.ts";
+export {
+  type AccessRule,
+  BUILT_IN_PLANS,
+  type Config,
+  type ConfigSource,
+  parseConfig,
+  planOf,
+} from "./config.ts";
 export { ENVIRONMENT, type Environment } from "./environment.ts";
 export type { Issuer } from "./issuer_config.ts";
 export {

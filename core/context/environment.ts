@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isRemote, shownLocation } from "../../kv/maintenance/location.ts";
-import { CONFIG_FIELDS, type ConfigSource } from "./config.ts";
+import { type AccessRule, CONFIG_FIELDS, type ConfigSource } from "./config.ts";
 
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -83,6 +83,16 @@ export const ENVIRONMENT = {
     read: signupOf,
     show: (_, { signup }) => signup,
   }),
+  RELAY_LOG_LEVEL: variable({
+    meaning: "least level of lines in the log: info, warn or error",
+    default: "info",
+    read: logLevelOf,
+  }),
+  RELAY_ACCESS_LOG: variable({
+    meaning: "requests in the log: off, errors, all, or a share of all such as 0.1",
+    default: "`access_log` of RELAY_CONFIG",
+    read: accessRuleOf,
+  }),
   RELAY_AGENT_PROGRAMS: variable({
     meaning: "folder of the programs that agents are upgraded to (docs/upgrades.md)",
     read: (text) => text ?? null,
@@ -159,6 +169,21 @@ function signupOf(text: string | undefined): Signup | null {
   if (text === undefined) return null;
   if (text === "open" || text === "invite" || text === "closed") return text;
   throw new Error(`RELAY_SIGNUP is ${JSON.stringify(text)}: give open, invite or closed`);
+}
+
+function logLevelOf(text = "info"): "info" | "warn" | "error" {
+  if (text === "info" || text === "warn" || text === "error") return text;
+  throw new Error(`RELAY_LOG_LEVEL is ${JSON.stringify(text)}: give info, warn or error`);
+}
+
+function accessRuleOf(text: string | undefined): AccessRule | null {
+  if (text === undefined) return null;
+  if (text === "off" || text === "errors" || text === "all") return { requests: text, share: 1 };
+  const share = Number(text);
+  if (/^[01](\.\d{1,9})?$/.test(text) && share <= 1) return { requests: "all", share };
+  throw new Error(
+    `RELAY_ACCESS_LOG is ${JSON.stringify(text)}: give off, errors, all, or a share such as 0.1`,
+  );
 }
 
 function configSourceOf(text: string | undefined, { readText }: Surroundings): ConfigSource {

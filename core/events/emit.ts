@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Appending } from "../../kv/log/appends.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
+import type { TraceIds } from "../../kv/store/trace.ts";
 import type { Actor, RequestInfo } from "../identity/identity.ts";
 import type { Signals } from "../context/context.ts";
 import type { AuditEventType } from "./types/event.ts";
@@ -63,15 +64,21 @@ export interface EventRow {
   readonly request_id?: string;
   readonly resource_id: string;
   readonly resource_type: string;
+  /** The span of a trace in which it happened, as in log records of OpenTelemetry. */
+  readonly span_id?: string;
   readonly thread?: string;
   /** ISO 8601, UTC, milliseconds. */
   readonly timestamp: string;
+  readonly trace_id?: string;
 }
+
+/** A request as events name it. */
+type Asking = Pick<RequestInfo, "id"> & { readonly trace?: TraceIds | null };
 
 interface Origin {
   readonly ports: Pick<Ports, "clock" | "entropy">;
   readonly actor: Pick<Actor, "id">;
-  readonly request?: Pick<RequestInfo, "id">;
+  readonly request?: Asking;
 }
 
 /** Appends an event to the log in the transaction of the change that it reports. */
@@ -101,12 +108,24 @@ export function eventJson(
   const agent = concerned === undefined ? "" : `"agent_id":${canonicalJson(concerned)},`;
   const asked = request === undefined ? "" : `"request_id":${canonicalJson(request.id)},`;
   const joined = thread === undefined ? "" : `"thread":${canonicalJson(thread)},`;
+  const { span, traced } = traceMembers(request);
   const at = iso(ports.clock.now());
   return `{"actor":${canonicalJson(actor.id)},${agent}"details":${canonicalJson(details)},` +
     `"event_id":"${ports.entropy.uuid()}","event_type":${canonicalJson(type)},` +
     `"organization_id":"${tenant.org}",${asked}"resource_id":${canonicalJson(resource.id)},` +
-    `"resource_type":"${resource.type}",${joined}"timestamp":"${at}"}`;
+    `"resource_type":"${resource.type}",${span}${joined}"timestamp":"${at}"${traced}}`;
 }
+
+/** The members of a row that join it with a trace, where they belong in the sorted order. */
+const traceMembers = (request: Asking | undefined) =>
+  request?.trace
+    ? {
+      span: `"span_id":"${request.trace.spanId}",`,
+      traced: `,"trace_id":"${request.trace.traceId}"`,
+    }
+    : UNTRACED;
+
+const UNTRACED = { span: "", traced: "" };
 
 /**
  * The canonical JSON of `api_key_used`. Every request writes one, so this avoids the general serializer.
@@ -120,11 +139,17 @@ export function keyUseJson(
 ): string {
   const at = iso(ports.clock.now());
   const old = actor.key?.oldUntilMs ? `"old_value":true,` : "";
+  const { span, traced } = traceMembers(request);
   return `{"actor":"${actor.id}","details":{"endpoint":"${endpoint}",${old}"status":${status}},` +
     `"event_id":"${ports.entropy.uuid()}","event_type":"api_key_used",` +
     `"organization_id":"${tenant.org}","request_id":"${request.id}",` +
-    `"resource_id":"${actor.id}","resource_type":"api_key","timestamp":"${at}"}`;
+    `"resource_id":"${actor.id}","resource_type":"api_key",${span}"timestamp":"${at}"${traced}}`;
 }
+
+/** The trace that an event belongs to, for its consequences. */
+export const traceparentOf = (
+  { trace_id, span_id }: Pick<EventRow, "trace_id" | "span_id">,
+): string | undefined => trace_id === undefined ? undefined : `00-${trace_id}-${span_id}-01`;
 
 /** The actor of events that Relay causes itself. */
 export const RELAY_ACTOR: Pick<Actor, "id"> = { id: "relay" };

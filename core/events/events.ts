@@ -19,6 +19,7 @@ export {
   type NewEvent,
   OPERATOR_ACTOR,
   RELAY_ACTOR,
+  traceparentOf,
 } from "./emit.ts";
 export type { Reauthorization } from "./reauthorization.ts";
 export { medianWait, ruleOfDenial, statisticsOf, waitStatistic } from "./statistics.ts";

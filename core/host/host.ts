@@ -11,6 +11,7 @@
  * that are in the store within a second.
  */
 
+export { accessRule, logAccess } from "./access_log.ts";
 export {
   changePlan,
   listAccounts,

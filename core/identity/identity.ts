@@ -8,5 +8,5 @@ export { type Cookie, Redirect, WithCookie, WithSession } from "./cookie.ts";
 export type { Actor, ForeignToken } from "./actor.ts";
 export { canonicalEmail } from "./email.ts";
 export { CHECK_SHARED_MS, nextCheckOf } from "./next_check.ts";
-export { copyInfo, type GitHookHeaders, type RequestInfo } from "./request.ts";
+export { copyInfo, type GitHookHeaders, idsOf, type RequestInfo } from "./request.ts";
 export { BUILT_IN_ROLES, type Scope, SCOPE_LIST, SCOPES } from "./scopes.ts";

@@ -1,3 +1,5 @@
+import type { Trace } from "../../kv/store/trace.ts";
+
 /** The headers that name and sign the webhooks of Git hosts; null for a missing one. */
 export interface GitHookHeaders {
   readonly event: string | null;
@@ -17,6 +19,8 @@ export interface RequestInfo {
   readonly id: string;
   /** The relay's own origin: the configured one, or the one that the request used. */
   readonly origin: string;
+  /** Where its spans start; null when it is not traced. */
+  readonly trace: Trace | null;
   /** The client's address, according to the trusted proxies. */
   readonly address: string;
   readonly idempotencyKey: string | null;
@@ -40,6 +44,7 @@ export interface RequestInfo {
 export const copyInfo = (info: RequestInfo): RequestInfo => ({
   id: info.id,
   origin: info.origin,
+  trace: info.trace,
   address: info.address,
   idempotencyKey: info.idempotencyKey,
   lastEventId: info.lastEventId,
@@ -50,3 +55,7 @@ export const copyInfo = (info: RequestInfo): RequestInfo => ({
   forwarded: info.forwarded,
   prefetch: info.prefetch,
 });
+
+/** The ids that join answers, log lines and traces of a request. */
+export const idsOf = ({ id, trace }: Pick<RequestInfo, "id" | "trace">) =>
+  trace === null ? { request_id: id } : { request_id: id, trace_id: trace.traceId };

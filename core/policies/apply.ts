@@ -55,11 +55,14 @@ export async function applyPolicies(work: Stepping, parts: ApplyParts, input: Ap
   const { tenant } = actor;
   const repository = await repositoryAt(work, input.repo_url);
   const { branch, policy_path: path, dry_run: quiet } = input;
-  const wanted = await parts.fetches.run(
+  const span = work.request.trace?.child("git sync", { "relay.repository_id": repository.id });
+  const reading = parts.fetches.run(
     tenant,
     () =>
       readWanted({ ...work, repositoryCredentials }, tenant, repository, { branch, path, quiet }),
   );
+  span?.endWith(reading);
+  const wanted = await reading;
   if (input.commit !== undefined && input.commit !== wanted.commit) throw moved(wanted.commit);
   await parts.authenticator.mustStillHave(actor, ["policy:write"]);
   const before = await policySetOf(db, tenant);

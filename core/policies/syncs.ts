@@ -78,7 +78,10 @@ async function syncRepository(parts: SyncParts, tenant: Tenant, id: string): Pro
     return tx.put(repositories, tenant, { ...found, [field]: leaseMs });
   });
   if (repository === null) return;
-  const error = await follow(parts, tenant, repository, field).then(() => null, (error) => error);
+  const span = ports.tracing?.start("git sync", { "relay.repository_id": id });
+  const following = follow(parts, tenant, repository, field);
+  span?.endWith(following);
+  const error = await following.then(() => null, (error) => error);
   if (error instanceof Overtaken) return await syncAgain(parts, tenant, id, field);
   if (error instanceof Suspended) await parts.noteStanding(tenant, repository);
   await finish(parts, tenant, id, { field, leaseMs, error });

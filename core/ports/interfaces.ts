@@ -1,4 +1,5 @@
 import type { Clock } from "../../kv/store/clock.ts";
+import type { Tracing } from "../../kv/store/trace.ts";
 import type { Cost } from "./password_hash.ts";
 
 export type { Cancel, Clock } from "../../kv/store/clock.ts";
@@ -120,4 +121,6 @@ export interface Ports {
   readonly passwordCost: Cost;
   readonly programs: AgentPrograms;
   readonly storeBackups: StoreBackups;
+  /** Null unless the operator turned traces on. */
+  readonly tracing: Tracing | null;
 }

@@ -1,5 +1,5 @@
 /**
- * Everything outside the process: time, randomness, the network and the log, behind interfaces that tests
+ * Everything outside the process: time, randomness, the network, the log and traces, behind interfaces that tests
  * replace. Code above this area never touches the platform's own. Outbound requests dial only addresses that
  * the configuration allows, and follow no redirect. The area also holds the small tools for waiting: a gate that
  * bounds concurrency, deadlines, turns of the event loop, the tracker of background work, and the runner of jobs
@@ -42,5 +42,6 @@ export {
   type StoredHash,
 } from "./password_hash.ts";
 export { systemClock, systemEntropy, systemLog, systemPorts } from "./system.ts";
+export { openTracing } from "./tracing.ts";
 export { nextTurn } from "./turn.ts";
 export { within } from "./within.ts";

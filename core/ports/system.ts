@@ -1,5 +1,6 @@
 import { withoutUsers } from "../../kv/engine/errors.ts";
-import { logLine } from "./log_line.ts";
+import type { Tracing } from "../../kv/store/trace.ts";
+import { atLevel, logLine } from "./log_line.ts";
 import type { Clock, Entropy, Log, Ports } from "./interfaces.ts";
 import { safeOutbound } from "./outbound/safe_outbound.ts";
 import { passwordCost } from "./password_hash.ts";
@@ -77,18 +78,27 @@ const NO_PROGRAM: OfProgram = {
   storeBackups: { add: () => Promise.reject(new Error("this relay cannot start `relay backup`")) },
 };
 
+/** What the ports of a running program depend on. */
+interface PortOptions extends Partial<OfProgram> {
+  readonly tracing?: Tracing | null;
+  /** The least level of lines in the log. */
+  readonly logLevel?: keyof Log;
+}
+
 /** The ports of a running program. */
 export function systemPorts(
   allowPrivateTargets: () => boolean,
-  ofProgram: OfProgram = NO_PROGRAM,
+  { tracing = null, logLevel = "info", ...ofProgram }: PortOptions = {},
 ): Ports {
   const clock = systemClock;
   return {
     clock,
     entropy: systemEntropy,
     outbound: safeOutbound({ allowPrivateTargets, clock }),
-    log: systemLog,
+    log: atLevel(systemLog, logLevel),
     passwordCost: passwordCost(),
+    tracing,
+    ...NO_PROGRAM,
     ...ofProgram,
   };
 }

@@ -212,6 +212,8 @@ const commandOrder = z.object({
   max_output_bytes: z.int().min(0).max(MAX_OUTPUT_BYTES),
   /** The version of the policy that allowed it. */
   policy_version: z.string().regex(/^[\x21-\x7e]{1,64}$/),
+  /** The trace that the run belongs to, as in the header of W3C Trace Context; no verdict covers it. */
+  traceparent: z.string().regex(/^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/).optional(),
 });
 
 /** Commands and the relay's verdict on them: its signature over `verdictText`. */

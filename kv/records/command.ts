@@ -33,6 +33,8 @@ export const CommandRecord = z.strictObject({
   status: z.enum(COMMAND_STATUSES),
   actor: z.string(),
   request_id: z.string(),
+  /** The trace of that request, in which it runs. */
+  traceparent: z.string().optional(),
   /** The version of the shield settings that judged it. */
   policy_version: z.string(),
   idempotency: Idempotency.nullable(),
@@ -130,6 +132,7 @@ const FleetCommandRecord = z.strictObject({
   /** The person behind the actor. */
   user_id: z.string(),
   request_id: z.string(),
+  traceparent: z.string().optional(),
   /** The alert that it answers. */
   alert_id: z.string().optional(),
   idempotency: Idempotency.nullable(),

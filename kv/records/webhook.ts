@@ -75,6 +75,8 @@ export const DeliveryRecord = z.strictObject({
   event_at: z.string(),
   /** The event's number in the log, by which held deliveries are ordered; 0 for a test. */
   event_seq: z.int(),
+  /** The trace of the request that caused the event. */
+  traceparent: z.string().optional(),
   /** True for a test, which is sent whatever the webhook's state. */
   test: z.boolean(),
   status: z.enum(DELIVERY_STATUSES),

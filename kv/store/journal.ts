@@ -3,6 +3,7 @@ import { keyTextOf } from "./collection.ts";
 import { coalescedLineAt } from "./coalesced.ts";
 import type { Cancel } from "./clock.ts";
 import type { Store } from "./store.ts";
+import type { Trace } from "./trace.ts";
 import type { Tx } from "./tx.ts";
 
 const SWEEP_MS = 500;
@@ -31,8 +32,8 @@ export class Journal {
   }
 
   /** Records that work began. Returns its entry, for `end`. */
-  async begin(text: string): Promise<string> {
-    const entry = await this.store.coalesce(coalescedLineAt(this.#at, text));
+  async begin(text: string, trace: Trace | null = null): Promise<string> {
+    const entry = await this.store.coalesce(coalescedLineAt(this.#at, text), trace);
     this.#count(entry);
     return entry;
   }

@@ -2,7 +2,7 @@ import { type Appending, Appends } from "../log/appends.ts";
 import { BatchedGets, type RawEntry } from "../engine/batched_gets.ts";
 import { BoundedKv } from "../engine/bounded.ts";
 import { type Entry, pointerGroup, ReadCache, wholeGroup } from "./cache.ts";
-import { type CoalescedLine, type Mutation, NOTHING, writesOf } from "./change.ts";
+import { type Change, type CoalescedLine, type Mutation, NOTHING, writesOf } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import {
   type Collection,
@@ -28,6 +28,7 @@ import { ReadAhead } from "./read_ahead.ts";
 import { SharedClock } from "../instances/shared_clock.ts";
 import { scan } from "./scan.ts";
 import { StoreHealth } from "../engine/health.ts";
+import type { Trace } from "./trace.ts";
 import { Tx } from "./tx.ts";
 import { findRow, lookUpRow } from "./unique_reads.ts";
 
@@ -94,16 +95,17 @@ export class Store implements Reader, RowSource {
   }
 
   /**
-   * Runs `work` until it commits. It may run several times, so its only effects are those of `tx`.
+   * Runs `work` until it commits. It may run several times, so its only effects are those of `tx`. Commits are spans
+   * of the trace.
    * @throws {ContentionError} {DuplicateError} {StoreUnavailableError} and whatever `work` throws
    */
-  async transact<R>(work: (tx: Tx) => Promise<R> | R): Promise<R> {
+  async transact<R>(work: (tx: Tx) => Promise<R> | R, trace: Trace | null = null): Promise<R> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       const tx = new Tx(this);
       const result = await work(tx);
       if (tx.outdated) continue;
       const change = await tx.change();
-      const versionstamp = writesOf(change) === 0 ? "" : await this.#committer.submit(change);
+      const versionstamp = writesOf(change) === 0 ? "" : await this.#commit(change, trace);
       if (versionstamp === null) continue;
       tx.committed(versionstamp);
       return result;
@@ -112,30 +114,37 @@ export class Store implements Reader, RowSource {
   }
 
   /** Commits what `work` adds. It has no checks, so `work` runs once. */
-  async add<R>(work: (to: Appending) => R): Promise<R> {
+  async add<R>(work: (to: Appending) => R, trace: Trace | null = null): Promise<R> {
     const appends = new Appends();
     const result = work(appends);
-    const versionstamp = await this.#committer.submit(appends.change());
+    const versionstamp = await this.#commit(appends.change(), trace);
     appends.committed(versionstamp!);
     return result;
   }
 
   /** Appends one event row in the next group commit. */
-  async append(tenant: Tenant, type: string, json: string): Promise<void> {
+  async append(
+    tenant: Tenant,
+    type: string,
+    json: string,
+    trace: Trace | null = null,
+  ): Promise<void> {
     const line = makeLine(tenant, type, json);
     const tenants = [line.owner];
-    await this.#committer.submit({
-      ...NOTHING,
-      lines: [line],
-      lineBytes: line.bytes,
-      tenants,
-    });
+    await this.#commit({ ...NOTHING, lines: [line], lineBytes: line.bytes, tenants }, trace);
   }
 
   /** Commits a line of a value that all callers of the commit share. Returns the versionstamp. */
-  async coalesce(line: CoalescedLine): Promise<string> {
-    const versionstamp = await this.#committer.submit({ ...NOTHING, coalesced: [line] });
+  async coalesce(line: CoalescedLine, trace: Trace | null = null): Promise<string> {
+    const versionstamp = await this.#commit({ ...NOTHING, coalesced: [line] }, trace);
     return versionstamp!;
+  }
+
+  #commit(change: Change, trace: Trace | null): Promise<string | null> {
+    const span = trace?.child("commit");
+    const committed = this.#committer.submit(change);
+    span?.endWith(committed);
+    return committed;
   }
 
   get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {

@@ -1,3 +1,4 @@
+import { idsOf } from "../../core/identity/identity.ts";
 import { faultOf } from "../../routes/call/fault_of.ts";
 import type { Visit } from "../../routes/http/serve_service.ts";
 import type { Exchange, Method } from "../exchange.ts";
@@ -49,7 +50,10 @@ async function callerNow(visit: Visit, method: Method, base: Exchange) {
   } catch (error) {
     const status = faultOf(error)?.status;
     if (status === 401 || status === 403) return refusalText(visit, error, base.id).text;
-    visit.relay.ports.log.warn("a caller could not be checked", { error: String(error) });
+    visit.relay.ports.log.warn("a caller could not be checked", {
+      ...idsOf(visit.info),
+      error: String(error),
+    });
     return null;
   }
 }

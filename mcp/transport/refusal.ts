@@ -1,3 +1,4 @@
+import { idsOf } from "../../core/identity/identity.ts";
 import { faultOf } from "../../routes/call/fault_of.ts";
 import { refusalHeaders } from "../../routes/http/refusal.ts";
 import type { Visit } from "../../routes/http/serve_service.ts";
@@ -25,11 +26,11 @@ export function refusalText(
   error: unknown,
   id: Message["id"],
 ): { text: string; status: number } {
-  const refusal = refusalOf(faultOf(error) ?? error, id, info.id);
+  const refusal = refusalOf(faultOf(error) ?? error, id, idsOf(info));
   if (refusal !== null) return refusal;
   relay.ports.log.error("unhandled error in an MCP request", {
-    request_id: info.id,
+    ...idsOf(info),
     error: error instanceof Error ? error.stack : String(error),
   });
-  return { text: bugText(id, info.id), status: 500 };
+  return { text: bugText(id, idsOf(info)), status: 500 };
 }

@@ -47,7 +47,7 @@ export const EFFECTS: Readonly<Record<Effect, Run>> = {
         await notifyOfOldValue({ ...contextOf(relay), actor, request }, tx);
       }
       return result;
-    });
+    }, request.trace);
   },
 
   async steps(relay, route, actor, request, input) {

@@ -26,7 +26,7 @@ export function recordUse(
 ): Promise<void> {
   if (actor.kind !== "api_key") return NO_USE;
   const row = keyUseJson({ ports, actor, request }, actor.tenant, nameOf(endpoint), status);
-  return store.append(actor.tenant, "api_key_used", row);
+  return store.append(actor.tenant, "api_key_used", row, request.trace);
 }
 
 /** Records the use of an API key in a commit that is made anyway; does nothing for other callers. */
@@ -60,7 +60,7 @@ export async function recordDenial(
       details: { ...reason, endpoint: nameOf(endpoint) },
     });
     if (!used) appendUse(log, endpoint, actor, request, tx, 403);
-  });
+  }, request.trace);
 }
 
 /** Writes the audit event that a route declares, in the transaction of its change. */

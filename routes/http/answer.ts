@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { Trace } from "../../kv/store/trace.ts";
 import type { Actor } from "../../core/identity/identity.ts";
 import type { LimitState } from "../../core/access/access.ts";
 import type { Content } from "../call/route.ts";
@@ -8,6 +9,8 @@ import { streamOf } from "./response_stream.ts";
 /** What the headers of every response are made of. */
 export interface Envelope {
   readonly requestId: string;
+  /** The request's trace, if it is traced. */
+  readonly trace?: Trace | null;
   readonly limit: LimitState;
   readonly noStore?: boolean | undefined;
   /** The caller's API key, if any. Responses to its old value carry `Deprecation` and `Sunset`. */

@@ -1,6 +1,6 @@
 import type { OutputSink } from "../../core/agents/agents.ts";
 import type { Relay } from "../../core/relay.ts";
-import type { Actor } from "../../core/identity/identity.ts";
+import type { Actor, idsOf } from "../../core/identity/identity.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { mayRead, type Stream } from "../../core/events/events.ts";
 import { resolveAgent } from "../call/resolve_agent.ts";
@@ -34,6 +34,8 @@ const INVALID_FOLLOW = "A follow frame has agent_id, command_id and from, a whol
 
 /** What the endpoint adds to an admitted stream. */
 interface Opening {
+  /** The ids of the request, for the log. */
+  readonly ids: ReturnType<typeof idsOf>;
   /** Records the opening. Nothing is sent before. */
   readonly record: () => Promise<void>;
   /** Opens the output of a command for the actor as they are now. @throws {Fault} */
@@ -49,7 +51,7 @@ export function openEventSocket(
   actor: Actor,
   request: Request,
   asked: StreamChoice,
-  { openOutput, record }: Opening,
+  { ids, openOutput, record }: Opening,
 ): Response {
   const { clock } = relay.ports;
   const { headers } = request;
@@ -59,7 +61,11 @@ export function openEventSocket(
   leaveAtEnd(relay, actor, socket);
   const sink = new SocketSink(relay, socket);
   const begun = Promise.withResolvers<void>();
-  const outputs = new SocketOutputs(sink, relay.ports.log, async (follow, output) => {
+  const log = {
+    error: (message: string, fields: object = {}) =>
+      relay.ports.log.error(message, { ...ids, ...fields }),
+  };
+  const outputs = new SocketOutputs(sink, log, async (follow, output) => {
     await begun.promise;
     const now = await relay.authenticator.current(actor);
     if (now === null) throw new Fault("INVALID_TOKEN");

@@ -52,9 +52,12 @@ export function identify(
   find: (headers: Headers) => string | null = credentialOf,
   who: Authenticate = authenticate,
 ): Actor | Promise<Actor> {
+  const span = arrived.info.trace?.child("authenticate");
   const credential = find(arrived.raw.headers);
   const known = credential === null ? null : relay.authenticator.knownHolder(credential);
-  return known ?? lookUp(relay, credential, arrived, limited, who);
+  const actor = known ?? lookUp(relay, credential, arrived, limited, who);
+  span?.endWith(actor);
+  return actor;
 }
 
 /**

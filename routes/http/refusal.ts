@@ -1,5 +1,6 @@
 import { type LimitState, retryAfterOf, tooMany, unlimitedAt } from "../../core/access/access.ts";
 import { Fault } from "../../core/fault/fault.ts";
+import { idsOf } from "../../core/identity/identity.ts";
 import type { Log, Ports } from "../../core/ports/ports.ts";
 import { faultOf } from "../call/fault_of.ts";
 import { type Envelope, headersOf } from "./answer.ts";
@@ -23,17 +24,19 @@ export function failure(envelope: Envelope, fault: Fault): Response {
   if (fault.status === 401) headers["www-authenticate"] = 'Bearer realm="relay"';
   if (fault.status === 426) headers["upgrade"] = "websocket";
   if (Array.isArray(fault.details.allow)) headers["allow"] = fault.details.allow.join(", ");
-  const details = { ...fault.details, request_id: envelope.requestId };
+  const details = { ...fault.details, ...idsOfEnvelope(envelope) };
   const error = { code: fault.code, message: fault.message, details };
   return new Response(JSON.stringify({ error }), { status: fault.status, headers });
 }
+
+const idsOfEnvelope = ({ requestId: id, trace = null }: Envelope) => idsOf({ id, trace });
 
 /** The response to an error. Errors that are not faults are logged. `place` is a route's id or a path. */
 export function failed(log: Log, error: unknown, envelope: Envelope, place: string): Response {
   const fault = faultOf(error);
   if (fault === null) {
     log.error("unhandled error", {
-      request_id: envelope.requestId,
+      ...idsOfEnvelope(envelope),
       route: place,
       error: error instanceof Error ? error.stack : String(error),
     });
@@ -62,7 +65,9 @@ export function overLimit(envelope: Envelope, nowMs: number): Response {
   const headers = headersOf(envelope);
   headers["content-type"] = "application/json";
   headers["retry-after"] = `${retryAfter}`;
-  return new Response(`${last.text}"${envelope.requestId}"}}}`, { status: 429, headers });
+  const { requestId, trace } = envelope;
+  const traced = trace ? `,"trace_id":"${trace.traceId}"` : "";
+  return new Response(`${last.text}"${requestId}"${traced}}}}`, { status: 429, headers });
 }
 
 /** The text before the request's id, which stays the same for a second while one caller floods. */

@@ -1,8 +1,9 @@
 import type { Context } from "@hono/hono";
+import type { Span } from "../../kv/store/trace.ts";
 import type { GitHookHeaders, RequestInfo } from "../../core/identity/identity.ts";
 import type { Config } from "../../core/context/context.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import type { Entropy } from "../../core/ports/ports.ts";
+import type { Ports } from "../../core/ports/ports.ts";
 import { queryFor } from "../call/input.ts";
 import { clientAddress } from "./address.ts";
 import { cookieOf, type CookieParts, ownOrigin } from "./cookie.ts";
@@ -56,15 +57,19 @@ export function queryOf({ url }: Request): Record<string, string> {
 /** The values of a request, each looked up when it is asked for, since most requests need few. */
 export class HttpRequestInfo implements RequestInfo {
   readonly id: string;
+  readonly trace: Span<"request"> | null;
 
   constructor(
     private readonly relay: CookieParts & {
-      readonly ports: { readonly entropy: Entropy };
+      readonly ports: Pick<Ports, "entropy" | "tracing">;
       readonly config: () => Config;
     },
     private readonly c: Context<Env>,
+    route: string,
   ) {
-    this.id = relay.ports.entropy.uuid();
+    const { entropy, tracing } = relay.ports;
+    this.id = entropy.uuid();
+    this.trace = tracing === null ? null : tracing.request(methodOf(c), route, this.id);
   }
 
   get origin(): string {

@@ -1,10 +1,11 @@
 import type { Context } from "@hono/hono";
 import { ANONYMOUS, type LimitState, mustPass } from "../../core/access/access.ts";
+import { accessRule, logAccess } from "../../core/host/host.ts";
 import type { Relay } from "../../core/relay.ts";
 import type { Actor } from "../../core/identity/identity.ts";
 import type { Envelope } from "./answer.ts";
 import { failed } from "./refusal.ts";
-import { type Env, HttpRequestInfo } from "./request.ts";
+import { type Env, HttpRequestInfo, methodOf } from "./request.ts";
 
 /** A request in progress: the caller, the limit and the connection, which every response to it needs. */
 export class RequestState {
@@ -18,8 +19,13 @@ export class RequestState {
   /** True while this request holds a connection, which `release` gives back. */
   #holds = false;
 
-  constructor(private readonly relay: Relay, c: Context<Env>) {
-    this.info = new HttpRequestInfo(relay, c);
+  /** `route` is the pattern of its path. */
+  constructor(
+    private readonly relay: Relay,
+    private readonly c: Context<Env>,
+    readonly route: string,
+  ) {
+    this.info = new HttpRequestInfo(relay, c, route);
     this.raw = c.req.raw;
     this.headers = this.raw.headers;
   }
@@ -52,7 +58,8 @@ export class RequestState {
 
   envelope(noStore?: true): Envelope {
     this.limit ??= this.relay.limiter.unlimited();
-    return { requestId: this.info.id, limit: this.limit, noStore, key: this.actor.key };
+    const { id: requestId, trace } = this.info;
+    return { requestId, limit: this.limit, noStore, key: this.actor.key, trace };
   }
 
   /** Leaves the connection to the response's stream; the caller of this must call `leave` at its end. */
@@ -78,9 +85,18 @@ export class RequestState {
     return failed(this.relay.ports.log, error, this.envelope(noStore), place);
   }
 
-  /** Counts the response in metrics and statistics. */
+  /** Counts the response in metrics and statistics, and notes it in the access log. */
   count(place: string, { status }: Response): void {
-    this.relay.metrics.request(place, status, performance.now() - this.#startedMs);
-    this.relay.activity.request(this.actor.tenant, status);
+    const { relay, actor, info } = this;
+    const tookMs = performance.now() - this.#startedMs;
+    relay.metrics.request(place, status, tookMs);
+    relay.activity.request(actor.tenant, status);
+    const rule = accessRule(relay);
+    if (rule !== null) {
+      const [method, route] = [methodOf(this.c), this.route];
+      logAccess(relay.ports, rule, { method, route, status, tookMs, actor, request: info });
+    }
+    if (info.trace === null || actor === ANONYMOUS) return;
+    info.trace.set({ "relay.organization_id": actor.tenant.org, "relay.actor_id": actor.id });
   }
 }

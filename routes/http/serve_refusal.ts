@@ -11,7 +11,7 @@ export function serveRefusal(
   place: string,
   fault: Fault,
 ): Response {
-  const state = new RequestState(relay, c);
+  const state = new RequestState(relay, c, place);
   const response = state.failed(fault, place);
   state.count(place, response);
   const endpoint = { method: methodOf(c), path: place };

@@ -27,7 +27,7 @@ import { mustBeOwnPage, setSessionCookie } from "./session_cookie.ts";
 
 /** Serves one request to a route: admits it, calls the rule and answers. */
 export async function serveRoute(relay: Relay, route: Route, c: Context<Env>): Promise<Response> {
-  const state = new RequestState(relay, c);
+  const state = new RequestState(relay, c, route.path);
   let agent: string | null = null;
   let response: Response;
   try {

@@ -51,7 +51,7 @@ export async function serveService(
   c: Context<Env>,
 ): Promise<Response> {
   const { path } = service;
-  const state = new RequestState(relay, c);
+  const state = new RequestState(relay, c, path);
   const { raw } = c.req;
   let response: Response;
   try {

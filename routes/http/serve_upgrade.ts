@@ -31,7 +31,7 @@ export async function serveUpgrade(
   c: Context<Env>,
 ): Promise<Response> {
   if (methodOf(c) !== "GET") return serveRefusal(relay, c, path, notAllowed(["GET"]));
-  const state = new RequestState(relay, c);
+  const state = new RequestState(relay, c, path);
   let response: Response;
   try {
     const { raw, info, limited } = state;

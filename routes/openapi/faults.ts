@@ -60,6 +60,7 @@ const ERROR_DETAILS: JsonSchema = {
   type: "object",
   properties: {
     request_id: { type: "string", description: "The id of the request, as in X-Request-Id." },
+    trace_id: { type: "string", description: "The trace of the request, if it is traced." },
   },
   required: ["request_id"],
   additionalProperties: {},

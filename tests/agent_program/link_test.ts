@@ -54,6 +54,7 @@ function dial(
       write() {},
       openAppender: () => assert.fail("no file is opened"),
     },
+    tracing: null,
     spawn: () => assert.fail("nothing is started"),
     dial(_url, _token, given) {
       events = given;

@@ -5,6 +5,7 @@ import { startRelay } from "../../core/start.ts";
 import { readSettings } from "../../core/context/settings.ts";
 import { secretsOf } from "../../core/host/secrets/file.ts";
 import { systemClock, systemPorts } from "../../core/ports/system.ts";
+import { openTracing } from "../../core/ports/tracing.ts";
 import { openStore } from "../../kv/maintenance/open.ts";
 import { serveMcp } from "../../mcp/endpoint.ts";
 import { mount } from "../../routes/http/mount.ts";
@@ -40,7 +41,9 @@ const env = {
 };
 const settings = readSettings(env, (path) => Deno.readTextFileSync(path), false);
 const opened = await openStore(settings.kv, systemClock);
-const ports = systemPorts(() => settings.config.outbound.allow_private_targets);
+const ports = systemPorts(() => settings.config.outbound.allow_private_targets, {
+  tracing: await openTracing(Deno.env.toObject()),
+});
 const running = await startRelay(
   opened,
   { ...settings, ...secretsOf(settings, ports.entropy, false) },

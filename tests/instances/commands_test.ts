@@ -1,6 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { CLOSE_CODES } from "../../core/protocol/protocol.ts";
 import { commands } from "../../kv/records/command.ts";
+import { RecordedTracing } from "../host/recorded_tracing.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import type { Account, World } from "../support/world.ts";
 import { pair } from "./pair.ts";
@@ -22,6 +23,18 @@ Deno.test("instances: a command runs over the link of another instance and its c
   const { status, body } = await exec(two, owner, agent.id);
   deq([status, body.status, body.stdout], [200, "succeeded", "uptime!\n"]);
   eq(runs(agent), 1);
+});
+
+Deno.test("instances: a command runs in its caller's trace over the link of another instance", async () => {
+  const tracing = new RecordedTracing();
+  await using cluster = await pair({ tracing });
+  const { two, owner, agent } = cluster;
+  eq((await exec(two, owner, agent.id)).status, 200);
+  const { traceId } = tracing.spans.findLast(({ name }) => name === "GET /api/exec/{agent_id}")!;
+  const [order] = (await agent.until("run")).commands;
+  eq(order!.traceparent?.split("-")[1], traceId);
+  const trip = tracing.of(traceId).find(({ name }) => name === "agent round trip")!;
+  eq(trip.attributes?.["relay.command_status"], "succeeded");
 });
 
 Deno.test("instances: a command ends at the instance of its agent when another instance's caller cancels it", async () => {

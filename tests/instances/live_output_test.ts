@@ -169,8 +169,8 @@ Deno.test("instances: the instance of the link answers at once about a command t
   const { commands, liveOutput, store } = one.app;
   const begin = commands.begin.bind(commands);
   let soFarAtBegin: unknown;
-  commands.begin = async (tenant, record, link) => {
-    const begun = await begin(tenant, record, link);
+  commands.begin = async (tenant, record, link, trace) => {
+    const begun = await begin(tenant, record, link, trace);
     soFarAtBegin = await liveOutput.soFar(tenant, { ...record, status: "running" });
     return begun;
   };

@@ -15,6 +15,7 @@ const keyed = (key: string) => ({ meta: { "relay/idempotencyKey": key } });
 
 const INFO: RequestInfo = {
   id: "req_1",
+  trace: null,
   address: "192.0.2.1",
   origin: "http://localhost",
   idempotencyKey: null,

@@ -99,7 +99,7 @@ export class ScriptedAgent {
   ): Promise<ScriptedAgent> {
     const agent = new ScriptedAgent(options.identity ?? newIdentity(), options, world.clock);
     const actor: Actor = await authenticateSocket(world.app, credential, "live");
-    const info = { id: "req" };
+    const info = { id: "req", trace: null };
     agent.#link = world.app.links.open(actor, info, {
       send: (text) => agent.#take(options.wire?.(text) ?? text),
       close: (code, reason) => {

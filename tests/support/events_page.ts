@@ -79,7 +79,7 @@ an example. \`deno task docs\` writes it from the tables in the source; a test c
 
 Every row has \`seq\`, \`event_id\`, \`event_type\`, \`timestamp\`, \`actor\`, \`organization_id\`,
 \`resource_type\`, \`resource_id\` and \`details\`. \`agent_id\` and \`request_id\` are present where they
-apply:
+apply, and \`trace_id\` with \`span_id\` where the request was [traced](telemetry.md#traces):
 
 \`\`\`json
 ${JSON.stringify(EXAMPLE_ROW, null, 2)}

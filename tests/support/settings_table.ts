@@ -5,6 +5,7 @@ import { ENVIRONMENT } from "../../core/context/environment.ts";
 /** The parts of a JSON Schema that the table of fields shows. */
 interface Schema {
   readonly type?: string;
+  readonly enum?: readonly string[];
   readonly description?: string;
   readonly default?: unknown;
   readonly minimum?: number;
@@ -65,6 +66,7 @@ const codeOf = (value: unknown): string =>
 
 /** The type of a value and its bounds, such as `integer from 1 to 365, or null`. */
 function typeOf(schema: Schema): string {
+  if (schema.enum !== undefined) return schema.enum.map((one) => `\`${one}\``).join(", ");
   const { type, minimum, maximum, maxLength, maxItems, anyOf, items, additionalProperties } =
     schema;
   if (anyOf !== undefined) return anyOf.map(typeOf).join(", or ");

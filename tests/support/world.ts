@@ -7,6 +7,7 @@ import { type Running, startRelay } from "../../core/start.ts";
 import { users } from "../../kv/records/user.ts";
 import { migrate } from "../../kv/maintenance/migrations.ts";
 import { Store } from "../../kv/store/store.ts";
+import type { Tracing } from "../../kv/store/trace.ts";
 import { type Mcp, serveMcp } from "../../mcp/endpoint.ts";
 import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
@@ -54,6 +55,8 @@ interface Options {
   readonly programs?: AgentPrograms;
   /** Writes the scheduled backups; none are written unless said. */
   readonly storeBackups?: StoreBackups;
+  /** Traces of requests; none unless said. */
+  readonly tracing?: Tracing;
   readonly kv?: Deno.Kv;
   /** False when several worlds write to one store. */
   readonly sole?: boolean;
@@ -129,6 +132,7 @@ export class World implements AsyncDisposable {
         log,
         programs: options.programs ?? { find: () => Promise.resolve(null) },
         storeBackups: options.storeBackups ?? { add: () => Promise.resolve() },
+        tracing: options.tracing ?? null,
         passwordCost: { algorithm: "argon2id", memoryKib: 8, passes: 1, lanes: 1 },
       };
       const running = await startRelay({ store, close: () => store.close() }, settings, ports);

@@ -1,10 +1,12 @@
 import * as oauth from "oauth4webapi";
 import { isWithin } from "../../../kv/store/clock.ts";
 import { Fault } from "../../fault/fault.ts";
-import type { ForeignToken } from "../../identity/identity.ts";
+import { type ForeignToken, idsOf, type RequestInfo } from "../../identity/identity.ts";
 import { fetchBy, OutboundError, type Ports } from "../../ports/ports.ts";
 
 type Issuer = ForeignToken["issuer"];
+/** The request that a line of the log names. */
+type Asking = Pick<RequestInfo, "id" | "trace">;
 
 /** An issuer where browsers sign in. */
 export type SignInIssuer = Issuer & { readonly client_id: string };
@@ -61,7 +63,11 @@ export class Providers {
   }
 
   /** The address of the issuer's page, for a browser that signs in. @throws {Fault} as `exchange` */
-  async authorizationUrl(issuer: SignInIssuer, { state, nonce, verifier }: Flow): Promise<string> {
+  async authorizationUrl(
+    issuer: SignInIssuer,
+    { state, nonce, verifier }: Flow,
+    request: Asking,
+  ): Promise<string> {
     try {
       const { authorization_endpoint = "" } = await this.#metadataOf(issuer);
       const url = URL.parse(authorization_endpoint);
@@ -82,7 +88,7 @@ export class Providers {
       for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
       return url.href;
     } catch (error) {
-      throw this.#failure(issuer, error);
+      throw this.#failure(issuer, error, request);
     }
   }
 
@@ -92,7 +98,12 @@ export class Providers {
    * @throws {Fault} FORBIDDEN when the person or the issuer refused, CONFLICT for a wrong answer, UNAVAILABLE; each
    * with `details.reason`
    */
-  async exchange(issuer: SignInIssuer, answer: URLSearchParams, flow: Flow): Promise<string> {
+  async exchange(
+    issuer: SignInIssuer,
+    answer: URLSearchParams,
+    flow: Flow,
+    request: Asking,
+  ): Promise<string> {
     const { client_id } = issuer;
     const client = { client_id, ...TIMES_ARE_CHECKED_LATER };
     try {
@@ -116,7 +127,7 @@ export class Providers {
       );
       return id_token!;
     } catch (error) {
-      throw this.#failure(issuer, error);
+      throw this.#failure(issuer, error, request);
     }
   }
 
@@ -150,10 +161,10 @@ export class Providers {
   }
 
   /** The fault for an error of the exchange, which the log describes; any other error as it is. */
-  #failure({ issuer }: SignInIssuer, error: unknown): unknown {
+  #failure({ issuer }: SignInIssuer, error: unknown, request: Asking): unknown {
     const isOutbound = error instanceof OutboundError;
     if (!isOutbound && !OAUTH_ERRORS.some((kind) => error instanceof kind)) return error;
-    const fields = { issuer, error: describe(error as Error) };
+    const fields = { ...idsOf(request), issuer, error: describe(error as Error) };
     this.parts.ports.log.warn("a browser could not sign in at an issuer", fields);
     if (isOutbound) {
       const message = "The issuer cannot be reached now. Try again later.";

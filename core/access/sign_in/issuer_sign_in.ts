@@ -41,7 +41,7 @@ interface Parts {
 
 /** Sends the browser to the issuer. @throws {Fault} NOT_FOUND */
 export async function beginIssuerSignIn(
-  { ports, sealer }: Pick<Stepping, "ports" | "sealer">,
+  { ports, request, sealer }: Pick<Stepping, "ports" | "request" | "sealer">,
   { providers }: Pick<Parts, "providers">,
   asked: { readonly issuer: string; readonly return_to: string },
 ): Promise<Redirect> {
@@ -50,7 +50,7 @@ export async function beginIssuerSignIn(
     ports.entropy.bytes(SECRET_BYTES).toBase64({ alphabet: "base64url", omitPadding: true });
   const flow = { state: secret(), nonce: secret(), verifier: secret() };
   return await orFailure(asked.return_to, null, async () => {
-    const location = await providers.authorizationUrl(issuer, flow);
+    const location = await providers.authorizationUrl(issuer, flow, request);
     const kept = { ...flow, ...asked, expires_at_ms: ports.clock.now() + FLOW_MS };
     const value = sealer.seal(JSON.stringify(kept), contextOf(flow.state));
     const cookie = { name: cookieOf(flow.state), value, maxAgeSeconds: FLOW_MS / 1000 };
@@ -73,7 +73,7 @@ export async function finishIssuerSignIn(
     if (issuer === undefined) throw ended();
     const sent = Object.entries(answer).filter(([, value]) => value !== undefined);
     const query = new URLSearchParams(sent as [string, string][]);
-    const idToken = await providers.exchange(issuer, query, flow);
+    const idToken = await providers.exchange(issuer, query, flow, work.request);
     const whose = await authenticator.userOfIdToken(issuer, issuer.client_id, idToken);
     const begun = await enter(work, issuer, flow, whose);
     return new Redirect(flow.return_to, [over], sessionCookie(work, begun));

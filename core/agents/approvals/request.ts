@@ -55,7 +55,7 @@ export async function requestApproval(
     });
     work.recordUse(tx, 202);
     return { command, approval };
-  });
+  }, work.request.trace);
 }
 
 /** A command that waits for this request. Retention is counted from the end of the wait. */

@@ -2,6 +2,7 @@ import type { Journal } from "../../../kv/store/journal.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type CommandRecord, commands } from "../../../kv/records/command.ts";
 import { agents } from "../../../kv/records/agent.ts";
+import type { Trace } from "../../../kv/store/trace.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { StoreUnavailableError } from "../../../kv/engine/errors.ts";
 import type { Link } from "../links/link.ts";
@@ -77,26 +78,38 @@ export class Beginnings {
    * @throws {DuplicateError} when another command has its Idempotency-Key
    * @throws {Fault} CONFLICT when a fleet command has it
    */
-  async begin(tenant: Tenant, record: CommandRecord, link: Link): Promise<Begun | null> {
+  async begin(
+    tenant: Tenant,
+    record: CommandRecord,
+    link: Link,
+    trace: Trace | null,
+  ): Promise<Begun | null> {
     const { store } = this.parts.context;
     if (
       store.sole && record.idempotency === null && record.command.length <= JOURNALLED_CHARS_MAX
     ) {
-      return { place: await this.journal.begin(writeJournalLine(tenant, record)), stored: false };
+      const place = await this.journal.begin(writeJournalLine(tenant, record), trace);
+      return { place, stored: false };
     }
     let place = "";
-    const begun = await this.#write(tenant, record.id, async (tx) => {
-      // The row is checked to be absent, so that this commit cannot succeed after the command was given up.
-      const [newest, row] = await Promise.all([
-        isNewest(tx, tenant, link),
-        store.sole ? null : tx.get(commands, tenant, record.id),
-      ]);
-      if (!newest || row !== null) return null;
-      await insertCommand(tx, tenant, record);
-      const text = writeJournalLine(tenant, { ...record, command: "" });
-      this.journal.beginIn(tx, text, (at) => place = at);
-      return record;
-    }, () => this.#endUnsent(tenant, record.id, record.agent_id, record));
+    const begun = await this.#write(
+      tenant,
+      record.id,
+      async (tx) => {
+        // The row is checked to be absent, so that this commit cannot succeed after the command was given up.
+        const [newest, row] = await Promise.all([
+          isNewest(tx, tenant, link),
+          store.sole ? null : tx.get(commands, tenant, record.id),
+        ]);
+        if (!newest || row !== null) return null;
+        await insertCommand(tx, tenant, record);
+        const text = writeJournalLine(tenant, { ...record, command: "" });
+        this.journal.beginIn(tx, text, (at) => place = at);
+        return record;
+      },
+      () => this.#endUnsent(tenant, record.id, record.agent_id, record),
+      trace,
+    );
     return begun && { place, stored: true };
   }
 
@@ -183,6 +196,7 @@ export class Beginnings {
     id: string,
     write: (tx: Tx) => Promise<CommandRecord | null>,
     giveUp: () => Promise<unknown>,
+    trace: Trace | null = null,
   ): Promise<CommandRecord | null> {
     if (this.#all.has(id)) return null; // an earlier claim of this process is under way
     const { store } = this.parts.context;
@@ -190,7 +204,7 @@ export class Beginnings {
     end.promise.catch(() => {});
     this.#all.set(id, { end, started: Promise.withResolvers(), cancelledBy: null });
     try {
-      const written = await store.transact(write);
+      const written = await store.transact(write, trace);
       if (written === null) {
         this.#all.delete(id);
         end.resolve(findCommand(store, store, tenant, id).then(mustBeThere));

@@ -1,3 +1,4 @@
+import { idsOf } from "../../identity/identity.ts";
 import type { CommandRecord } from "../../../kv/records/command.ts";
 import type { Streams } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -58,7 +59,10 @@ export function openOutput(
     sink,
     onEnd: (ended) => streams.leave(ended),
     onError: (error) =>
-      ports.log.error("a stream could not read a command's output", { error: String(error) }),
+      ports.log.error("a stream could not read a command's output", {
+        ...idsOf(request),
+        error: String(error),
+      }),
   });
   streams.join(stream);
   stream.run();

@@ -152,7 +152,7 @@ async function startNew(
   const link = links.of(actor.tenant, agent.id);
   if (link === undefined) throw offline(agent);
   const noted = await note(fresh.id);
-  const begun = await running.begin(actor.tenant, fresh, link);
+  const begun = await running.begin(actor.tenant, fresh, link, work.request.trace);
   if (begun === null) throw offline(agent);
   const done = running.start(actor.tenant, fresh, begun, link, inSettlement);
   rememberSuccess(done, noted);
@@ -172,8 +172,13 @@ async function readAndJudge(
   if (alertId !== undefined) await mustHaveAlert(work, alertId);
   const settings = knownShield(work.store, work.actor.tenant) ??
     await shieldInForce(work.db, work.actor.tenant);
-  const judgement = await judgeForAgent(work, parts, command, agent, settings);
-  return { agent, settings, judgement };
+  const span = work.request.trace?.child("shield");
+  const judging = judgeForAgent(work, parts, command, agent, settings);
+  span?.endWith(judging, ({ result: { verdict, risk_score } }) => ({
+    "relay.verdict": verdict,
+    "relay.risk_score": risk_score,
+  }));
+  return { agent, settings, judgement: await judging };
 }
 
 /** Notes a command's success in the session's memory. */
@@ -188,7 +193,7 @@ function newCommand(
   judged: Pick<Beginning, "shield" | "policyVersion" | "retentionDays">,
   idempotency: CommandRecord["idempotency"],
 ): CommandRecord {
-  return beginRecord({ config }, {
+  const record = beginRecord({ config }, {
     ...judged,
     id: ports.entropy.id("cmd"),
     agentId,
@@ -200,6 +205,7 @@ function newCommand(
     createdAtMs: ports.clock.now(),
     idempotency,
   });
+  return request.trace === null ? record : { ...record, ...request.trace.carried };
 }
 
 /** Records the refusal and throws it. */
@@ -211,7 +217,7 @@ async function block(
   await work.store.transact(async (tx) => {
     await insertDenied(work, tx, fresh, judgement);
     work.recordUse(tx, 403);
-  });
+  }, work.request.trace);
   throw blocked({ ...fresh, status: "denied" });
 }
 

@@ -1,11 +1,13 @@
 import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import { Journal } from "../../../kv/store/journal.ts";
 import { ChurnMap } from "../../../kv/store/churn_map.ts";
+import type { Span, Trace } from "../../../kv/store/trace.ts";
 import type { CommandRecord } from "../../../kv/records/command.ts";
 import { StoreUnavailableError } from "../../../kv/engine/errors.ts";
 import type { CommandListener, Link, Receipt } from "../links/link.ts";
 import type { Background, Cancel } from "../../ports/ports.ts";
 import type {
+  CommandOrder,
   CommandResult,
   OutputDigests,
   OutputFrame,
@@ -50,6 +52,8 @@ interface Running {
   readonly output: RunningOutput;
   cancelledBy: string | null;
   settling: boolean;
+  /** From its order to its end; null when the request is not traced. */
+  readonly span: Span<"agent round trip"> | null;
 }
 
 /** What running commands use. */
@@ -80,8 +84,13 @@ export class RunningCommands implements CommandListener {
    * Records a command as running, so that it may be sent. Null when the link is no longer the agent's newest.
    * @throws {DuplicateError} when another command has its Idempotency-Key
    */
-  begin(tenant: Tenant, record: CommandRecord, link: Link): Promise<Begun | null> {
-    return this.#beginnings.begin(tenant, record, link);
+  begin(
+    tenant: Tenant,
+    record: CommandRecord,
+    link: Link,
+    trace: Trace | null,
+  ): Promise<Begun | null> {
+    return this.#beginnings.begin(tenant, record, link, trace);
   }
 
   /** Claims a queued command, so that no other process sends it; null when it may not be sent here. */
@@ -119,6 +128,11 @@ export class RunningCommands implements CommandListener {
     inSettlement: InSettlement = () => {},
   ): Promise<CommandRecord> {
     const { promise, resolve, reject } = Promise.withResolvers<CommandRecord>();
+    const { tracing } = this.parts.context.ports;
+    const span = tracing?.resume(record.traceparent)?.child("agent round trip", {
+      "relay.agent_id": record.agent_id,
+      "relay.command_id": record.id,
+    }) ?? null;
     const running: Running = {
       tenant,
       record,
@@ -134,6 +148,7 @@ export class RunningCommands implements CommandListener {
       output: new RunningOutput(this.#written),
       cancelledBy: null,
       settling: false,
+      span,
     };
     this.#all.set(record.id, running);
     const cancelledBy = this.#beginnings.started(record.id, promise);
@@ -145,12 +160,13 @@ export class RunningCommands implements CommandListener {
       this.#settle(running, { status: "failed", why, alarm });
       return promise;
     }
-    const order = {
+    const order: CommandOrder = {
       command_id: record.id,
       command: record.command,
       timeout_ms: record.timeout_ms,
       max_output_bytes: OUTPUT_BYTES_MAX,
       policy_version: record.policy_version,
+      ...span?.carried,
     };
     if (link.run({ order, sha256 })) {
       this.#timer ??= this.parts.context.ports.clock.after(SWEEP_MS, () => this.#sweep());
@@ -271,6 +287,7 @@ export class RunningCommands implements CommandListener {
   #settle(running: Running, outcome: Outcome & Pick<Ending, "receipt" | "alarm">): void {
     if (running.settling) return;
     running.settling = true;
+    running.span?.end({ "relay.command_status": outcome.status });
     running.done.catch(() => {});
     running.output.sealed = true;
     const { output: { log, truncated }, verdict } = running;
@@ -293,7 +310,8 @@ export class RunningCommands implements CommandListener {
         running.resolve(settled ?? record);
       },
       (error) => {
-        this.#logError("the end of a command could not be recorded", error);
+        const { request_id } = record;
+        this.#logError("the end of a command could not be recorded", error, { request_id });
         running.reject(error);
         const again = error instanceof StoreUnavailableError && attempt < RECORD_ATTEMPTS_MAX;
         if (!again) return this.#forget(running);
@@ -310,7 +328,7 @@ export class RunningCommands implements CommandListener {
     running.output.drop();
   }
 
-  #logError(message: string, error: unknown): void {
-    this.parts.context.ports.log.error(message, { error: String(error) });
+  #logError(message: string, error: unknown, ids: { readonly request_id?: string } = {}): void {
+    this.parts.context.ports.log.error(message, { ...ids, error: String(error) });
   }
 }

@@ -105,12 +105,14 @@ export async function settleCommand(
     duration_ms: ending.durationMs ?? null,
     finished_at_ms: ports.clock.now(),
   });
+  const traceOf = (record: CommandRecord) => ports.tracing?.resume(record.traceparent) ?? null;
+  const trace = open.record && traceOf(open.record);
   const report = (to: Appending, settled: CommandRecord) => {
     const work = {
       ports,
       signals,
       actor: { id: settled.actor },
-      request: { id: settled.request_id },
+      request: { id: settled.request_id, trace: traceOf(settled) },
     };
     emit(work, to, tenant, eventOf(settled, ending, open.cancelledBy ?? null));
     if (ending.alarm !== undefined) emitAlarm(context, to, tenant, settled, ending.alarm);
@@ -124,7 +126,7 @@ export async function settleCommand(
       return await store.add((to) => {
         pack(to, tenant, settled, text);
         return report(to, settled);
-      });
+      }, trace);
     }
   }
   return await store.transact(async (tx) => {
@@ -142,7 +144,7 @@ export async function settleCommand(
       sendMessage(ports, tx, to, { kind: "ended", tenant, command_id: settled.id });
     }
     return report(tx, settled);
-  });
+  }, trace);
 }
 
 function emitAlarm(

@@ -95,5 +95,7 @@ function commandOf(
     retentionDays,
     idempotency: null,
   });
-  return { ...record, parent_id: fleet.id, status: "queued", started_at_ms: null };
+  const { traceparent } = fleet;
+  const traced = traceparent === undefined ? {} : { traceparent };
+  return { ...record, ...traced, parent_id: fleet.id, status: "queued", started_at_ms: null };
 }

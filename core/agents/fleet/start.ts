@@ -91,6 +91,7 @@ async function startNew(
     actor: actor.id,
     user_id: actor.userId,
     request_id: work.request.id,
+    ...work.request.trace?.carried,
     ...(request.alertId !== undefined && { alert_id: request.alertId }),
     idempotency,
     created_at_ms: nowMs,

@@ -3,6 +3,7 @@ import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import type { IngestPurpose, IngestTokenRecord } from "../../../kv/records/ingest.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { firstIssue, type ReportError } from "../alerts/report.ts";
+import { idsOf } from "../../identity/identity.ts";
 import type { Stepping } from "../../work/work.ts";
 import type { Context } from "../../context/context.ts";
 import { emit } from "../../events/events.ts";
@@ -59,7 +60,7 @@ export async function refuse(
   const details = { purpose: token.purpose, reasons: reasons.slice(0, REASONS_SHOWN) };
   ports.log.warn("a request with an ingest token could not be read", {
     token: token.id,
-    request_id: request.id,
+    ...idsOf(request),
     ...details,
   });
   await store.transact((tx) => {

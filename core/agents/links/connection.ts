@@ -80,7 +80,7 @@ export class Connection implements Link {
   constructor(
     private readonly parts: ConnectionParts,
     private readonly actor: Actor,
-    private readonly request: Pick<RequestInfo, "id">,
+    private readonly request: Pick<RequestInfo, "id" | "trace">,
     private readonly wire: Wire,
   ) {
     const { clock, entropy } = parts.context.ports;

@@ -62,7 +62,7 @@ export class Links {
   }
 
   /** Opens the link of a socket. */
-  open(actor: Actor, request: Pick<RequestInfo, "id">, wire: Wire): Connection {
+  open(actor: Actor, request: Pick<RequestInfo, "id" | "trace">, wire: Wire): Connection {
     return new Connection({ ...this.parts, links: this }, actor, request, wire);
   }
 

@@ -32,7 +32,7 @@ type Recording = Pick<Context, "store" | "ports" | "signals">;
 /** Who opens a link, and where. */
 export interface Registration {
   readonly actor: Actor;
-  readonly request: Pick<RequestInfo, "id">;
+  readonly request: Pick<RequestInfo, "id" | "trace">;
   /** The id of the process that holds the link. */
   readonly instance: string;
   readonly links: { mayReportRefusal(credentialId: string): boolean };

@@ -16,7 +16,7 @@ import type { LinkSigner } from "./link_signer.ts";
 /** Closes links whose agents read slowly, since unsent frames take the relay's memory. */
 const BUFFERED_BYTES_MAX = 4 * 1024 * 1024;
 /** The bytes that a command takes in its frame, without its text. */
-const ORDER_BYTES = 256;
+const ORDER_BYTES = 384;
 
 /** The socket of a link. */
 export interface Wire {

@@ -3,7 +3,7 @@ import { asksForHelp } from "../help.ts";
 import { runAgent } from "./agent.ts";
 import { type AgentArguments, parseAgentArguments } from "./start/arguments.ts";
 import { onStopSignal } from "../process.ts";
-import { defaultStateDir, machineHost, ownUser, takeEnvironment } from "./host.ts";
+import { defaultStateDir, machineHost, ownUser, takeEnvironment, tracedHost } from "./host.ts";
 import { trustVerdictKey } from "./link/pin.ts";
 import { publicKeyOf } from "../../protocol/protocol.ts";
 import { pairMachine } from "./start/pair.ts";
@@ -94,7 +94,8 @@ async function keepRunning(
   try {
     refuseOpenState(options.stateDir, ownRights);
     const { signal } = controller;
-    const runInstalled = () => runAgent({ ...options, signal }, host);
+    const traced = await tracedHost(host, environment);
+    const runInstalled = () => runAgent({ ...options, signal }, traced);
     if (options.upgrade !== null) {
       // The installed program supervises this one, which must not outlive it.
       Deno.stdin.readable.pipeTo(new WritableStream()).finally(() => controller.abort());

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import process from "node:process";
 import program from "../../../deno.json" with { type: "json" };
-import { type Clock, type Log, logLine, systemEntropy } from "../../ports/ports.ts";
+import { type Clock, type Log, logLine, openTracing, systemEntropy } from "../../ports/ports.ts";
 import type { ProgramForm } from "../../protocol/protocol.ts";
 import { dial } from "./link/dial.ts";
 import { systemTree } from "./tree.ts";
@@ -24,6 +24,7 @@ export const machineHost: AgentHost = {
   files: systemFiles(),
   tree: systemTree,
   dial,
+  tracing: null,
   spawn,
 };
 
@@ -39,8 +40,14 @@ export const hostRunningAs = (account: Account): AgentHost => ({
   spawn: (command) => spawn(command, account),
 });
 
+/** The machine, with traces if the agent's variables turn them on. */
+export const tracedHost = async (
+  host: AgentHost,
+  environment: Readonly<Record<string, string>>,
+): Promise<AgentHost> => ({ ...host, tracing: await openTracing(environment) });
+
 /** Variables that commands must not get: settings, credentials, and the folder of systemd's credentials. */
-const OWN_VARIABLES = /^(RELAY_.*|CREDENTIALS_DIRECTORY)$/;
+const OWN_VARIABLES = /^(RELAY_.*|OTEL_.*|CREDENTIALS_DIRECTORY)$/;
 
 /** Removes and returns the agent's own variables, so that commands do not get them. Empty ones count as unset. */
 export function takeEnvironment(): Record<string, string> {

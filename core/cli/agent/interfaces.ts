@@ -1,3 +1,4 @@
+import type { Tracing } from "../../../kv/store/trace.ts";
 import type { Clock, Entropy, Log } from "../../ports/ports.ts";
 import type { ProgramForm } from "../../protocol/protocol.ts";
 
@@ -125,6 +126,8 @@ export interface AgentHost {
   readonly tree: AgentTree;
   /** Opens a WebSocket with the credential and the agent subprotocol. */
   dial(url: string, token: string, events: SocketEvents): AgentSocket;
+  /** The traces that commands belong to; null unless the agent's own OpenTelemetry is on. */
+  readonly tracing: Pick<Tracing, "resume"> | null;
   /** Starts a shell with the command. Throws when it cannot be started. */
   spawn(command: string): ChildProcess;
 }

@@ -147,9 +147,15 @@ async function send(
 ): Promise<Attempt> {
   const { clock, outbound, log } = parts.ports;
   const startedMs = clock.now();
+  const span = startSpan(parts, delivery);
   try {
-    const response = await outbound.request(requestOf(parts, tenant, webhook, delivery));
+    const request = requestOf(parts, tenant, webhook, delivery, span?.carried);
+    const response = await outbound.request(request);
     const good = response.status >= 200 && response.status < 300;
+    span?.end({
+      "http.response.status_code": response.status,
+      ...(!good && { "error.type": `${response.status}` }),
+    });
     return {
       status: good ? "succeeded" : "failed",
       httpStatus: response.status,
@@ -162,6 +168,7 @@ async function send(
     };
   } catch (error) {
     const kind = error instanceof OutboundError ? error.kind : "internal";
+    span?.end({ "error.type": kind });
     if (kind === "internal") {
       log.error("a delivery could not be sent", { delivery: delivery.id, error: String(error) });
     }
@@ -176,6 +183,19 @@ async function send(
       timing: error instanceof OutboundError ? error.timing : null,
     };
   }
+}
+
+/** A span in the trace of the event; undefined when nothing is traced. */
+function startSpan({ ports: { tracing } }: AttemptParts, delivery: DeliveryRecord) {
+  if (tracing === null) return undefined;
+  const name = "webhook attempt";
+  const about = {
+    "relay.webhook_id": delivery.webhook_id,
+    "relay.delivery_id": delivery.id,
+    "relay.attempt": delivery.attempt,
+  };
+  const trace = tracing.resume(delivery.traceparent);
+  return trace === null ? tracing.start(name, about) : trace.child(name, about);
 }
 
 async function settle(

@@ -5,7 +5,7 @@ import type { Sequenced } from "../../../kv/log/log.ts";
 import { type DeliveryRecord, webhooks } from "../../../kv/records/webhook.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Context } from "../../context/context.ts";
-import { type EventRow, isWebhookEvent } from "../../events/events.ts";
+import { type EventRow, isWebhookEvent, traceparentOf } from "../../events/events.ts";
 import { type Claim, withAttemptStarted } from "./leases.ts";
 import type { Receiver } from "./scheduler/receiver.ts";
 import { batchOf, type DeliveryQueue, writeDelivery } from "./ledger.ts";
@@ -32,6 +32,7 @@ export interface Sendable {
   readonly payload: Readonly<Record<string, unknown>>;
   /** Its number in the log; absent for a test. */
   readonly seq?: number;
+  readonly traceparent?: string | undefined;
 }
 
 /** A delivery whose first attempt starts with the commit that creates it. */
@@ -106,6 +107,7 @@ function newDelivery(
     body: envelope.join(id),
     event_at: event.at,
     event_seq: event.seq ?? 0,
+    ...(event.traceparent !== undefined && { traceparent: event.traceparent }),
     test: event.seq === undefined,
     status: "pending",
     held,
@@ -150,6 +152,7 @@ export async function fanOut(
         agentId: row.agent_id,
         payload: row.details,
         seq,
+        traceparent: traceparentOf(row),
       };
       const envelope = envelopeOf(tenant, event);
       // V8 serializes a text with two bytes a character when one of them is beyond Latin-1.

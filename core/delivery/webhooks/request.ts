@@ -15,19 +15,20 @@ export interface RequestParts extends Pick<Context, "sealer" | "ports"> {
   readonly audit: { witnessHeader(tenant: Tenant): Readonly<Record<string, string>> };
 }
 
-/** The request of an attempt, signed now. @throws {SealError} when the webhook's secrets do not open */
+/** The request of an attempt, signed now; `trace` is the header that continues its trace. @throws {SealError} when the webhook's secrets do not open */
 export function requestOf(
   { sealer, ports: { clock }, audit }: RequestParts,
   tenant: Tenant,
   webhook: WebhookRecord,
   delivery: DeliveryRecord,
+  trace: Readonly<Record<string, string>> = {},
 ): OutboundRequest {
   const { signed, custom } = headersAt(sealer, webhook, delivery, clock.now());
   return {
     organization: tenant.org,
     method: "POST",
     url: webhook.url,
-    headers: mergeCustomHeaders(custom, { ...signed, ...audit.witnessHeader(tenant) }),
+    headers: mergeCustomHeaders(custom, { ...signed, ...audit.witnessHeader(tenant), ...trace }),
     body: delivery.body,
     repeatable: true, // receivers recognize a repetition by the id
     deadlineMs: policyOf(webhook).timeout_seconds * 1000,

@@ -23,7 +23,7 @@ export async function testWebhook(
   id: string,
   type: WebhookEventType | typeof PING.type,
 ) {
-  const { actor, ports, tx } = work;
+  const { actor, ports, request, tx } = work;
   const webhook = await ownedWebhook(work, id);
   mustBeEnabled(webhook);
   const payload = type === PING.type
@@ -34,6 +34,7 @@ export async function testWebhook(
     type,
     at: iso(ports.clock.now()),
     payload,
+    traceparent: request.trace?.carried.traceparent,
   });
   return showDelivery(delivery);
 }

@@ -54,9 +54,13 @@ export function openCommands(host: AgentHost, journal: Journal, outbox: Outbox):
         return refuse(id, "busy", `${MAX_CONCURRENT_COMMANDS} commands are running`);
       }
       if (!writeDown(id, verdict)) return;
+      const span = host.tracing?.resume(order.traceparent)?.child("run command", {
+        "relay.command_id": id,
+      });
       const command = startCommand(order, verdict, host, outbox);
       running.set(id, command);
       command.done.then(() => running.delete(id));
+      span?.endWith(command.done);
       present.add(command.gone);
       command.gone.then(() => present.delete(command.gone));
     },
