@@ -84,7 +84,6 @@ import {
   Signals,
 } from "./context/context.ts";
 import {
-  gaugesOf,
   periodicTasks,
   type Relay,
   stopTasks,
@@ -145,7 +144,7 @@ export async function startRelay(
   await app.deliveries.start();
   await app.integrations.start();
   app.log.wake();
-  app.metrics.watch(gaugesOf(app));
+  app.metrics.watch(app);
   if (store.sole) {
     await recoverCommands(app);
     await app.fleetCommands.sweep();
@@ -311,6 +310,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     repositoryCredentials,
     syncs: syncRunner({
       ...context,
+      metrics,
       repositoryCredentials,
       noteStanding: (tenant, repository) => noteStanding(context, tenant, REPOSITORY, repository),
     }),

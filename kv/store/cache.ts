@@ -20,6 +20,11 @@ export class ReadCache {
     return this.#entries.get(group)?.get(keyText);
   }
 
+  /** How many records were dropped to make room, by collection. */
+  *evictions(): Generator<readonly [group: string, evicted: number]> {
+    for (const [group, { evicted }] of this.#entries) yield [group, evicted];
+  }
+
   /** Reads through the cache; `limit` is how many entries `group` may hold. */
   async load(
     group: string,

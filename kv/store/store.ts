@@ -254,6 +254,16 @@ export class Store implements Reader, RowSource {
     return this.#gets === null ? this.kv.get(key) : this.#gets.get(key);
   }
 
+  /** Calls `listener` with the time that each commit took, in ms. */
+  onCommit(listener: (ms: number) => void): void {
+    this.#committer.onCommit = listener;
+  }
+
+  /** How many records of each group of the read cache were dropped to make room; none without a cache. */
+  cacheEvictions(): Iterable<readonly [group: string, evicted: number]> {
+    return this.#cache?.evictions() ?? [];
+  }
+
   /** Resolves when no commit is queued or in flight. */
   idle(): Promise<void> {
     return this.#committer.idle();

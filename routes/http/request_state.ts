@@ -3,6 +3,7 @@ import { ANONYMOUS, type LimitState, mustPass } from "../../core/access/access.t
 import type { Relay } from "../../core/relay.ts";
 import type { Actor } from "../../core/identity/identity.ts";
 import type { Envelope } from "./answer.ts";
+import { Fault } from "../../core/fault/fault.ts";
 import { failed } from "./refusal.ts";
 import { type Env, HttpRequestInfo } from "./request.ts";
 
@@ -15,6 +16,8 @@ export class RequestState {
   /** The limit that the response shows; null until one was checked. */
   limit: LimitState | null = null;
   readonly #startedMs = performance.now();
+  /** The limit that a rule refused the request by. */
+  #refusedBy: string | null = null;
   /** True while this request holds a connection, which `release` gives back. */
   #holds = false;
 
@@ -75,11 +78,15 @@ export class RequestState {
 
   /** The response to an error. `place` names the route or the path in the log. */
   failed(error: unknown, place: string, noStore?: true): Response {
+    if (error instanceof Fault && error.code === "RATE_LIMIT_EXCEEDED") {
+      this.#refusedBy = String(error.details.scope);
+    }
     return failed(this.relay.ports.log, error, this.envelope(noStore), place);
   }
 
   /** Counts the response in metrics and statistics. */
   count(place: string, { status }: Response): void {
+    if (status === 429) this.relay.metrics.limited(this.#refusedBy ?? this.limit!.claim.kind.scope);
     this.relay.metrics.request(place, status, performance.now() - this.#startedMs);
     this.relay.activity.request(this.actor.tenant, status);
   }
