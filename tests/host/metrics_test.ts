@@ -13,26 +13,9 @@ import { exec, finish, linkAgent, makeHook, runsOf } from "../support/linked_age
 import { isInstalled, runProgram } from "../support/processes.ts";
 import { StreamClient } from "../support/stream.ts";
 import { World } from "../support/world.ts";
-import { Scrape } from "./scrape.ts";
+import { busyScrape, EVERYTHING, Scrape } from "./scrape.ts";
 
-const CERTIFICATE = new URL("../fixtures/tls/localhost.pem", import.meta.url);
-/** Settings of a relay that exports every metric. */
-const EVERYTHING = {
-  settings: { kv: "/nowhere/relay.kv", tls: { cert: readFileSync(CERTIFICATE, "utf8"), key: "" } },
-};
 const MINUTE_MS = 60_000;
-
-/** A scrape of a relay that has done something of everything. */
-async function busyScrape(): Promise<Scrape> {
-  await using world = await World.open(EVERYTHING);
-  const here = await linkAgent(world);
-  await makeHook(world, here.owner, ["command_executed"]);
-  for (const command of ["uptime", "rm -rf /", "systemctl stop nginx"]) {
-    await exec(world, here, command);
-  }
-  await world.settle();
-  return await Scrape.of(world, here.owner.token);
-}
 
 Deno.test("metrics: names, units and helps follow Prometheus' conventions", async () => {
   const { families } = await busyScrape();

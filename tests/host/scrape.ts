@@ -1,4 +1,12 @@
-import type { World } from "../support/world.ts";
+import { readFileSync } from "node:fs";
+import { exec, linkAgent, makeHook } from "../support/linked_agent.ts";
+import { World } from "../support/world.ts";
+
+const CERTIFICATE = new URL("../fixtures/tls/localhost.pem", import.meta.url);
+/** Settings of a relay that exports every metric. */
+export const EVERYTHING = {
+  settings: { kv: "/nowhere/relay.kv", tls: { cert: readFileSync(CERTIFICATE, "utf8"), key: "" } },
+};
 
 /** One line of a scrape. */
 interface Line {
@@ -57,4 +65,16 @@ function lineOf(line: string): Line {
   const [, name, labels = "", value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line)!;
   const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, of]) => [label!, of!]);
   return { name: name!, labels: Object.fromEntries(pairs), value: Number(value) };
+}
+
+/** A scrape of a relay that has done something of everything. */
+export async function busyScrape(): Promise<Scrape> {
+  await using world = await World.open(EVERYTHING);
+  const here = await linkAgent(world);
+  await makeHook(world, here.owner, ["command_executed"]);
+  for (const command of ["uptime", "rm -rf /", "systemctl stop nginx"]) {
+    await exec(world, here, command);
+  }
+  await world.settle();
+  return await Scrape.of(world, here.owner.token);
 }
