@@ -1,8 +1,8 @@
 import { type ClientRequest, get, type IncomingMessage } from "node:http";
 import { get as getByTls } from "node:https";
 import { once } from "node:events";
-import { readSettings, type Settings } from "../context/context.ts";
 import { runCommand } from "./command.ts";
+import { ownSettings, type Settings } from "./own_settings.ts";
 
 const HELP = `relay health: check that the relay on this machine answers
 
@@ -31,8 +31,7 @@ export function healthCommand(args: string[]): Promise<number> {
 
 /** @throws {Error} that says why nothing answers */
 async function checkHealth(): Promise<void> {
-  const read = (path: string) => Deno.readTextFileSync(path);
-  const settings = readSettings(Deno.env.toObject(), read, false);
+  const settings = ownSettings();
   const { host, port } = addressOf(settings);
   const where = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   let status: number | undefined;
