@@ -21,8 +21,13 @@ export class ReadCache {
   }
 
   /** How many records were dropped to make room, by collection. */
-  *evictions(): Generator<readonly [group: string, evicted: number]> {
-    for (const [group, { evicted }] of this.#entries) yield [group, evicted];
+  evictions(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const [group, { evicted }] of this.#entries) {
+      const name = group.replace(/(?:\.|\[\])$/, "");
+      counts.set(name, (counts.get(name) ?? 0) + evicted);
+    }
+    return counts;
   }
 
   /** Reads through the cache; `limit` is how many entries `group` may hold. */

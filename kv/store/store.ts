@@ -259,9 +259,9 @@ export class Store implements Reader, RowSource {
     this.#committer.onCommit = listener;
   }
 
-  /** How many records of each group of the read cache were dropped to make room; none without a cache. */
-  cacheEvictions(): Iterable<readonly [group: string, evicted: number]> {
-    return this.#cache?.evictions() ?? [];
+  /** How many records of each collection the read cache dropped to make room; none without a cache. */
+  cacheEvictions(): ReadonlyMap<string, number> {
+    return this.#cache?.evictions() ?? new Map();
   }
 
   /** Resolves when no commit is queued or in flight. */

@@ -7,7 +7,7 @@ import { Buckets } from "../../core/host/metrics/histogram.ts";
 import { RecentMap } from "../../kv/store/recent.ts";
 import { auditLagMs } from "../../core/events/events.ts";
 import { auditTrees, emptyTree } from "../../kv/records/audit.ts";
-import { Bench } from "../support/kv.ts";
+import { Bench, item, itemsNamed } from "../support/kv.ts";
 import { forbidding, withRepository } from "../policies/git_fixtures.ts";
 import { exec, finish, linkAgent, makeHook, runsOf } from "../support/linked_agent.ts";
 import { isInstalled, runProgram } from "../support/processes.ts";
@@ -272,6 +272,21 @@ Deno.test("metrics: show the certificate's end, the store's size, and the memory
   ok(ends > Date.UTC(2026, 0, 1) / 1000 && Number.isInteger(ends), `${ends}`);
   await Deno.remove(file);
   await Deno.remove(`${file}-wal`);
+});
+
+Deno.test("metrics: records that the read cache drops count by their collection", async () => {
+  const bench = new Bench(await Deno.openKv(":memory:"), "cache", { sole: true, hasQueue: false });
+  const { store } = bench;
+  const few = itemsNamed("few", 4);
+  const tenant = { org: "org_a", space: "live" } as const;
+  deq([...store.cacheEvictions()], []);
+  for (let n = 0; n < 6; n++) {
+    await store.transact((tx) => tx.insert(few, tenant, item(`${n}`)));
+    await store.get(few, tenant, `${n}`);
+  }
+  const [[name, dropped], ...others] = [...store.cacheEvictions()] as [[string, number]];
+  deq([name, dropped >= 2, others], ["few", true, []]);
+  await store.close();
 });
 
 Deno.test("metrics: a store in memory and a relay without a certificate show no figures of them", async () => {

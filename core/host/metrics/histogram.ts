@@ -43,9 +43,9 @@ export class Histogram implements Family {
     this.#buckets = new Buckets(bounds);
   }
 
-  /** Counts a duration. After a step of the clock it may come as a negative one, which counts as none. */
+  /** Counts a duration. One that is negative, after a step of the clock, or no number counts as none. */
   add(ms: number): void {
-    this.#buckets.add(Math.max(0, ms / 1000));
+    this.#buckets.add(ms > 0 ? ms / 1000 : 0);
   }
 
   get values(): Sample[] {
