@@ -45,7 +45,8 @@ Deno.test({
         "--man=no",
         ...UNITS.map((name) => `${folder}/${name}`),
       ]);
-      deq([success, text], [true, ""]);
+      // It also complains about units of the machine.
+      deq([success, text.split("\n").filter((line) => line.includes("relay"))], [true, []], text);
     }),
 });
 
