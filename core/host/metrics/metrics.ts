@@ -1,5 +1,6 @@
 import { COMMAND_STATUSES } from "../../../kv/records/command.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
+import { REQUEST_SCOPES } from "../../access/access.ts";
 import { type EventRow, STREAM_ENDS, type StreamEnd, writtenAtMs } from "../../events/events.ts";
 import { PACK_OF, PACKS } from "../../shield/shield.ts";
 import { Counter } from "./counter.ts";
@@ -25,6 +26,7 @@ export class Metrics {
     "relay_rate_limited_requests_total",
     "Requests answered with 429, by limit.",
     ["limit"],
+    REQUEST_SCOPES,
   );
   readonly #commands = new Counter(
     "relay_commands_total",
