@@ -1,12 +1,11 @@
 import { fleetCommands } from "../kv/records/command.ts";
 import { sweepBlobs } from "../kv/store/blob.ts";
 import { agents } from "../kv/records/agent.ts";
-import { ANNOUNCEMENT, SYSTEM, type Tenant } from "../kv/store/collection.ts";
+import { ANNOUNCEMENT, type Tenant } from "../kv/store/collection.ts";
 import { dropInbox, Inbox, wakeKey } from "../kv/instances/inbox.ts";
 import { KeyWatch, type WatchedKey } from "../kv/instances/watch.ts";
 import { Presence } from "../kv/instances/presence.ts";
 import { PULSE_KEYS } from "../kv/log/pulses.ts";
-import { readTally } from "../kv/store/tally.ts";
 import {
   type AnyStandingKind,
   Authenticator,
@@ -45,7 +44,6 @@ import {
   startQueued,
   sweepQueued,
   sweepStaleAgents,
-  WAITING,
 } from "./agents/agents.ts";
 import {
   dropExpiredRows,
@@ -58,9 +56,6 @@ import {
 import {
   ActiveConfiguration,
   Activity,
-  type Gauges,
-  jobsDue,
-  lastBackupOf,
   makeScheduledReports,
   Metrics,
   ScheduledBackups,
@@ -71,7 +66,6 @@ import {
   dropExpired,
   INTEGRATION,
   IntegrationRunner,
-  readLedger,
   WEBHOOK,
 } from "./delivery/delivery.ts";
 import {
@@ -162,12 +156,16 @@ const STANDING_KINDS = [
 
 /** Connects what areas send after a commit with the areas that react to it. */
 export function wireSignals(app: Relay): void {
-  const { activity, background, links, liveOutput, signals, streamNews } = app;
+  const { activity, background, links, liveOutput, metrics, signals, streamNews } = app;
   signals.eventWritten.on(({ tenant, ...event }) => {
     for (const name of statisticsOf(event)) activity.count(tenant, name);
+    metrics.written(tenant, event);
   });
   signals.approvalResolved.on(({ tenant, waitedMs, commandEnded }) => {
-    if (waitedMs !== null) activity.count(tenant, waitStatistic(waitedMs));
+    if (waitedMs !== null) {
+      activity.count(tenant, waitStatistic(waitedMs));
+      metrics.decided(tenant, waitedMs);
+    }
     if (commandEnded !== null) activity.count(tenant, `commands.${commandEnded}`);
   });
   signals.commandApproved.on(({ tenant, agentId }) => {
@@ -388,18 +386,4 @@ export const stopTasks = (app: Relay): Tasks => ({
   log: () => app.log.stop(),
   audit: () => app.audit.stop(),
   presence: () => app.presence.stop(),
-});
-
-/** The figures that a scrape reads from the parts. */
-export const gaugesOf = (app: Relay): Gauges => ({
-  agentsLinked: () => app.links.size,
-  commandsUnderWay: () => app.commands.size,
-  deliveriesUnderWay: () => app.deliveries.underWay,
-  deliveriesDue: () => jobsDue(app.store, app.ports.clock),
-  deliveryStates: () => readLedger(app.store),
-  keysUnwritten: () => app.usage.unwritten,
-  streamsOpen: () => app.streams.size,
-  approvalsWaiting: () => readTally(app.store, SYSTEM, WAITING.name, WAITING.id),
-  startedAtMs: app.startedAtMs,
-  lastBackup: () => lastBackupOf(app.settings.kv, app.epoch),
 });

@@ -86,7 +86,6 @@ import {
   Signals,
 } from "./context/context.ts";
 import {
-  gaugesOf,
   periodicTasks,
   type Relay,
   stopTasks,
@@ -147,7 +146,7 @@ export async function startRelay(
   await app.deliveries.start();
   await app.integrations.start();
   app.log.wake();
-  app.metrics.watch(gaugesOf(app));
+  app.metrics.watch(app);
   if (store.sole) {
     await recoverCommands(app);
     await app.fleetCommands.sweep();
@@ -316,6 +315,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     repositoryCredentials,
     syncs: syncRunner({
       ...context,
+      metrics,
       repositoryCredentials,
       noteStanding: (tenant, repository) => noteStanding(context, tenant, REPOSITORY, repository),
     }),

@@ -77,7 +77,7 @@ const output = route({
     const record = await ownedCommand(work, relay.commands, params.id, params.command_id);
     if (type === JSON_TYPE) return await readOutput(work, relay, record, query);
     let leave = () => {};
-    const sink = new SseSink(work.ports, () => leave());
+    const sink = new SseSink(relay, () => leave());
     leave = openOutput(work, relay, record, query.from, sink);
     sink.expectReader();
     return new EventStream(sink);

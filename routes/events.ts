@@ -23,12 +23,13 @@ export const eventRoutes = [
     agent: "agent_id",
     success: { status: 200, content: [EVENT_STREAM] },
     faults: ["AGENT_NOT_FOUND", "NOT_ACCEPTABLE", "UNAVAILABLE"],
-    handle: async ({ actor, ports, request }, { query, accept }, { streams }) => {
+    handle: async ({ actor, request }, { query, accept }, relay) => {
       acceptedOf(accept, [EVENT_STREAM]);
+      const { streams } = relay;
       const { last_event_id, ...filter } = query;
       const opened: { stream?: Stream } = {};
       const sink = new SseSink(
-        ports,
+        relay,
         () => opened.stream && streams.leave(opened.stream),
       );
       const from = request.lastEventId ?? last_event_id ?? null;

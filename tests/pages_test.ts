@@ -4,7 +4,7 @@ import { routes } from "../routes/index.ts";
 
 const ROOT = new URL("../", import.meta.url);
 /** Folders of the root that hold pages, and those of their folders. */
-const FOLDERS = ["core", "docs", "kv", "mcp", "routes", "tests", ".github"];
+const FOLDERS = ["core", "deploy", "docs", "kv", "mcp", "routes", "tests", ".github"];
 const NAMES = [...pagesIn("", false), ...FOLDERS.flatMap((folder) => pagesIn(`${folder}/`, true))];
 const PAGES = new Map(NAMES.map((name) => [name, Deno.readTextFileSync(new URL(name, ROOT))]));
 

@@ -42,7 +42,7 @@ export { getApiKey, listApiKeys } from "./keys/read.ts";
 export { rotateApiKey } from "./keys/rotate.ts";
 export { isUsable, KEY_STATUSES, type KeyStatus, statusOf } from "./keys/show.ts";
 export { isChecked, makeCheckedText, makeSecretText } from "./keys/value.ts";
-export { planLimit } from "./limits/kinds.ts";
+export { planLimit, REQUEST_SCOPES } from "./limits/kinds.ts";
 export {
   Limiter,
   type LimitState,

@@ -59,6 +59,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     about: "diagnose this installation",
     run: async (args) => (await import("./doctor.ts")).doctorCommand(args),
   },
+  health: {
+    about: "check that the relay on this machine answers, for health checks",
+    run: async (args) => (await import("./health.ts")).healthCommand(args),
+  },
   completion: {
     about: "print a script that completes commands: bash, zsh, fish",
     run: async (args) => (await import("./completion.ts")).completionCommand(args, firstWords()),

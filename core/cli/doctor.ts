@@ -13,9 +13,9 @@ import {
   judgeCertificate,
 } from "../host/host.ts";
 import { isRemote } from "../../kv/maintenance/location.ts";
-import { readSettings, type Settings } from "../context/context.ts";
 import { systemClock, systemEntropy } from "../ports/ports.ts";
 import { runCommand } from "./command.ts";
+import { ownSettings, type Settings } from "./own_settings.ts";
 
 const HELP = `relay doctor: diagnose this installation
 
@@ -67,7 +67,7 @@ function print(findings: readonly Finding[]): void {
 async function examine(): Promise<Finding[]> {
   let settings: Settings;
   try {
-    settings = readSettings(Deno.env.toObject(), (path) => Deno.readTextFileSync(path), false);
+    settings = ownSettings();
   } catch (error) {
     return [{ name: "settings", state: "fault", text: (error as Error).message }];
   }

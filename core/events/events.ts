@@ -56,12 +56,19 @@ export {
 export { exportAudit, provenRows, READERS, whileReadable } from "./trail/export.ts";
 export { EXPORTS } from "./trail/export_formats.ts";
 export type { Finding } from "./trail/findings.ts";
+export { auditLagMs } from "./trail/lag.ts";
 export { recordRead, registerAuditEvent } from "./trail/record.ts";
 export { resultOf } from "./trail/result.ts";
 export { type Result, RESULTS } from "./types/event.ts";
 export { mustResumeFrom } from "./trail/resume.ts";
 export { dropExpiredRows } from "./trail/retention.ts";
-export { CLOCK_SLACK_MS, isTimeOrdered, rowsBefore } from "./trail/row_times.ts";
+export {
+  CLOCK_SLACK_MS,
+  isTimeOrdered,
+  rowsBefore,
+  timestampMs,
+  writtenAtMs,
+} from "./trail/row_times.ts";
 export { queryAudit } from "./trail/search.ts";
 export { Sequencer } from "./trail/sequencer.ts";
 export { tailAudit } from "./trail/tail.ts";

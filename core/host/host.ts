@@ -29,16 +29,16 @@ export {
   judgeAddress,
   judgeCertificate,
 } from "./backup/findings.ts";
-export { lastBackupOf, noteBackup } from "./backup/last_backup.ts";
+export { noteBackup } from "./backup/last_backup.ts";
 export { type Manifest, STORE_FILE } from "./backup/manifest.ts";
 export { restoreBackup } from "./backup/restore.ts";
 export { ScheduledBackups } from "./backup/schedule.ts";
 export { ActiveConfiguration } from "./configuration/active.ts";
 export { reloadConfig, showConfig } from "./configuration/rules.ts";
 export { dashboardStats } from "./dashboard.ts";
-export { health, jobsDue } from "./health.ts";
+export { health } from "./health.ts";
 export { Housekeeping, runAll, type Tasks } from "./housekeeping.ts";
-export { type Gauges, Metrics } from "./metrics.ts";
+export { Metrics } from "./metrics/metrics.ts";
 export { createPlan, deletePlan, listPlans, updatePlan } from "./plans/plans.ts";
 export { seedPlans } from "./plans/seed.ts";
 export { logTrouble, withoutRepeats } from "./store_trouble.ts";

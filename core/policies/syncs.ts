@@ -32,6 +32,7 @@ const PAGE = 16;
 export interface SyncParts extends FetchParts, Pick<Context, "store" | "signals"> {
   /** Records that a repository is suspended or works again. */
   noteStanding(tenant: Tenant, repository: RepositoryRecord): Promise<void>;
+  readonly metrics: { gitSync(result: "succeeded" | "failed" | "suspended"): void };
 }
 
 /** Syncs repositories when they are due: fetches the head of the branch and applies what has changed. */
@@ -134,7 +135,7 @@ function reasonOf({ ports }: Pick<SyncParts, "ports">, error: unknown): string {
 }
 
 async function finish(
-  { store, ports, signals }: SyncParts,
+  { store, ports, signals, metrics }: SyncParts,
   tenant: Tenant,
   id: string,
   { field, leaseMs, error }: {
@@ -147,6 +148,7 @@ async function finish(
   const failure = error === null ? null : reasonOf({ ports }, error);
   // A suspension is not the host's fault and ends as soon as the rights return, so it does not back off.
   const hasFailed = failure !== null && !(error instanceof Suspended);
+  metrics.gitSync(hasFailed ? "failed" : failure === null ? "succeeded" : "suspended");
   await store.transact(async (tx) => {
     const found = await tx.get(repositories, tenant, id);
     if (found === null) return;

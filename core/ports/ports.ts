@@ -23,8 +23,8 @@ export {
   type OutboundRequest,
   type OutboundResponse,
   type Ports,
-  type Timing,
   type StoreBackups,
+  type Timing,
 } from "./interfaces.ts";
 export { JobRunner, stepEach } from "./job_runner.ts";
 export { logLine } from "./log_line.ts";

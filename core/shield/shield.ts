@@ -34,7 +34,7 @@ export {
   UNKNOWN,
   Verdict,
 } from "./model.ts";
-export { RULES } from "./packs/packs.ts";
+export { PACK_OF, RULES } from "./packs/packs.ts";
 export {
   checkPolicy,
   FIXED,

@@ -56,6 +56,8 @@ export class Committer {
   #closed = false;
   /** Newest versionstamps of keys written here: a change that read an older one has lost its race. */
   readonly #recent = new RecentMap<string>(RECENT_MAX);
+  /** Called with the time that each commit took, in ms. */
+  onCommit: (ms: number) => void = () => {};
 
   constructor(
     private readonly kv: Deno.Kv,
@@ -210,6 +212,7 @@ export class Committer {
       ? log.sequence(lines, this.#capacityLeft(batch))
       : null;
     let versionstamp: string | null = null;
+    const beganMs = this.options.clock.monotonic();
     try {
       versionstamp = await this.#write(batch, mutations, lines, sequenced);
     } catch (error) {
@@ -224,6 +227,7 @@ export class Committer {
       if (!isRefusal(error) && sequenced === null && lines.length > 0) log.waiting(lines, null);
       return;
     }
+    this.onCommit(this.options.clock.monotonic() - beganMs);
     this.#remember(mutations, versionstamp);
     this.options.after(mutations, versionstamp);
     if (versionstamp === null) {

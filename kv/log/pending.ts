@@ -54,6 +54,20 @@ export function setPendingAll(tx: Tx, name: string, batches: readonly TenantEven
   }
 }
 
+/** The first tenants that are pending for a follower, each once. */
+export async function pendingTenants(
+  { kv }: { readonly kv: Deno.Kv },
+  name: string,
+  limit: number,
+): Promise<Tenant[]> {
+  const found = new Map<string, Tenant>();
+  for await (const entry of kv.list({ prefix: pendingPrefix(name) }, { limit })) {
+    const tenants = pendingGroup(entry)?.map(({ tenant }) => tenant) ?? [tenantOfPending(entry)];
+    for (const tenant of tenants) found.set(tenantKey(tenant), tenant);
+  }
+  return [...found.values()].slice(0, limit);
+}
+
 /** The tenants of a group, or null when the entry is of a single tenant. */
 export function pendingGroup({ key, value }: Deno.KvEntry<unknown>): PendingTenant[] | null {
   if (key[3] !== "") return null;

@@ -12,6 +12,18 @@ export function isThere(path: string): boolean {
   }
 }
 
+/** The size of an embedded store's file with its write-ahead log; a missing file has none. */
+export const storeBytes = (kv: string): number => bytesOf(kv) + bytesOf(`${kv}-wal`);
+
+function bytesOf(path: string): number {
+  try {
+    return Deno.statSync(path).size;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return 0;
+    throw error;
+  }
+}
+
 /** Makes a folder and its parents, and syncs each to disk. */
 export function makeFolder(path: string): void {
   if (isThere(path)) return;

@@ -20,6 +20,16 @@ export class ReadCache {
     return this.#entries.get(group)?.get(keyText);
   }
 
+  /** How many records were dropped to make room, by collection. */
+  evictions(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const [group, { evicted }] of this.#entries) {
+      const name = group.replace(/(?:\.|\[\])$/, "");
+      counts.set(name, (counts.get(name) ?? 0) + evicted);
+    }
+    return counts;
+  }
+
   /** Reads through the cache; `limit` is how many entries `group` may hold. */
   async load(
     group: string,

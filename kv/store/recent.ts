@@ -6,6 +6,7 @@
 export class RecentMap<V> {
   #young = new Map<string, V>();
   #old = new Map<string, V>();
+  #evicted = 0;
   readonly #half: number;
 
   constructor(limit: number) {
@@ -16,8 +17,15 @@ export class RecentMap<V> {
     const young = this.#young.get(key);
     if (young !== undefined) return young;
     const old = this.#old.get(key);
-    if (old !== undefined) this.set(key, old);
+    if (old === undefined) return undefined;
+    this.#old.delete(key);
+    this.set(key, old);
     return old;
+  }
+
+  /** How many entries were dropped to make room. */
+  get evicted(): number {
+    return this.#evicted;
   }
 
   set(key: string, value: V): void {
@@ -27,6 +35,7 @@ export class RecentMap<V> {
 
   /** Begins a generation and drops the entries that the last one did not use. */
   age(): void {
+    this.#evicted += this.#old.size;
     this.#old = this.#young;
     this.#young = new Map();
   }

@@ -263,6 +263,16 @@ export class Store implements Reader, RowSource {
     return this.#gets === null ? this.kv.get(key) : this.#gets.get(key);
   }
 
+  /** Calls `listener` with the time that each commit took, in ms. */
+  onCommit(listener: (ms: number) => void): void {
+    this.#committer.onCommit = listener;
+  }
+
+  /** How many records of each collection the read cache dropped to make room; none without a cache. */
+  cacheEvictions(): ReadonlyMap<string, number> {
+    return this.#cache?.evictions() ?? new Map();
+  }
+
   /** Resolves when no commit is queued or in flight. */
   idle(): Promise<void> {
     return this.#committer.idle();

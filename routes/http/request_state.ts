@@ -4,6 +4,7 @@ import { accessRule, logAccess } from "../../core/host/host.ts";
 import type { Relay } from "../../core/relay.ts";
 import type { Actor } from "../../core/identity/identity.ts";
 import type { Envelope } from "./answer.ts";
+import { Fault } from "../../core/fault/fault.ts";
 import { failed } from "./refusal.ts";
 import { type Env, HttpRequestInfo, methodOf } from "./request.ts";
 
@@ -16,6 +17,8 @@ export class RequestState {
   /** The limit that the response shows; null until one was checked. */
   limit: LimitState | null = null;
   readonly #startedMs = performance.now();
+  /** The limit that a rule refused the request by. */
+  #refusedBy: string | null = null;
   /** True while this request holds a connection, which `release` gives back. */
   #holds = false;
 
@@ -82,6 +85,9 @@ export class RequestState {
 
   /** The response to an error. `place` names the route or the path in the log. */
   failed(error: unknown, place: string, noStore?: true): Response {
+    if (error instanceof Fault && error.code === "RATE_LIMIT_EXCEEDED") {
+      this.#refusedBy = String(error.details.scope);
+    }
     return failed(this.relay.ports.log, error, this.envelope(noStore), place);
   }
 
@@ -89,6 +95,7 @@ export class RequestState {
   count(place: string, { status }: Response): void {
     const { relay, actor, info } = this;
     const tookMs = performance.now() - this.#startedMs;
+    if (status === 429) relay.metrics.limited(this.#refusedBy ?? this.limit!.claim.kind.scope);
     relay.metrics.request(place, status, tookMs);
     relay.activity.request(actor.tenant, status);
     const rule = accessRule(relay);

@@ -61,7 +61,9 @@ export class SocketSink implements Sink {
   end(name: StreamEnd): void {
     const { code, then, meaning } = STREAM_ENDS[name];
     const retry = then === "resume" ? ` Retry after ${reconnectDelayMs(this.relay)} ms.` : "";
-    if (this.socket.readyState <= WebSocket.OPEN) this.socket.close(code, `${meaning}${retry}`);
+    if (this.socket.readyState > WebSocket.OPEN) return;
+    this.socket.close(code, `${meaning}${retry}`);
+    this.relay.metrics.streamEnded(name);
   }
 
   get #isOpen(): boolean {

@@ -31,13 +31,16 @@ export class SseSink implements OutputSink, AsyncIterableIterator<Bytes> {
   #stopWaiting: () => void = () => {};
 
   constructor(
-    private readonly ports: Pick<Ports, "clock" | "entropy">,
+    private readonly relay: {
+      readonly ports: Pick<Ports, "clock" | "entropy">;
+      readonly metrics: { streamEnded(name: StreamEnd): void };
+    },
     private readonly onGone: () => void,
   ) {}
 
   /** Closes the stream unless reading begins soon, because a response may still fail before it is sent. */
   expectReader(): void {
-    this.#stopWaiting = this.ports.clock.after(UNREAD_MS, () => this.return());
+    this.#stopWaiting = this.relay.ports.clock.after(UNREAD_MS, () => this.return());
   }
 
   get bufferedBytes(): number {
@@ -63,11 +66,12 @@ export class SseSink implements OutputSink, AsyncIterableIterator<Bytes> {
     const { code, then, meaning } = STREAM_ENDS[name];
     if (name === "too_slow") this.#waiting = [];
     const json = JSON.stringify({ code, name, then, message: meaning });
-    const text = `retry: ${reconnectDelayMs({ ports: this.ports })}\n${
+    const text = `retry: ${reconnectDelayMs(this.relay)}\n${
       sseText({ kind: "end", id: null, json })
     }`;
     this.#waiting.push(encoder.encode(text));
     this.#close();
+    this.relay.metrics.streamEnded(name);
   }
 
   finish(): void {

@@ -311,17 +311,6 @@ Deno.test("metrics: count commands, tool calls, approval requests and streams by
   ) ok(text.split("\n").includes(sample), `${sample} in\n${text}`);
 });
 
-Deno.test("docs/deploy.md: names exactly the metrics that exist", async () => {
-  await using world = await World.open({ settings: { kv: "/nowhere/relay.kv" } });
-  const { token } = await world.signUp();
-  const { text } = await world.call("GET", "/metrics", { as: token });
-  const there = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
-  const page = Deno.readTextFileSync(new URL("../../docs/deploy.md", import.meta.url));
-  const table = page.split("\n").filter((line) => line.startsWith("| `relay_")).join("\n");
-  const named = [...table.matchAll(/`((?:relay|process)_\w+)`/g)].map(([, name]) => name);
-  deq(named.sort(), there.sort());
-});
-
 Deno.test("metrics: undeclared routes share one row, so that guesses cannot fill the memory", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();

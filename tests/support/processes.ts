@@ -90,3 +90,34 @@ export async function withFolder<T>(use: (folder: string) => Promise<T>): Promis
     await Deno.remove(folder, { recursive: true });
   }
 }
+
+/** True when a program is on the path and runs. Tests that need one name it, so that a skipped test tells its reason. */
+export function isInstalled(program: string, version = "--version"): boolean {
+  try {
+    return new Deno.Command(program, { args: [version], stdout: "null", stderr: "null" })
+      .outputSync().success;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** Runs a program with a text as its input. Returns whether it succeeded, and what it wrote. */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  input = "",
+): Promise<{ readonly success: boolean; readonly text: string }> {
+  const process = new Deno.Command(program, {
+    args: [...args],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = process.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(input));
+  await writer.close();
+  const { success, stdout, stderr } = await process.output();
+  const decoder = new TextDecoder();
+  return { success, text: decoder.decode(stdout) + decoder.decode(stderr) };
+}

@@ -108,6 +108,12 @@ export const OTHER_LIMITS = {
   },
 } as const satisfies Readonly<Record<string, LimitKind>>;
 
+const { webhook_deliveries_per_minute: _, ...REQUEST_LIMITS } = KEY_LIMITS;
+/** The scopes of the limits that refuse requests. */
+export const REQUEST_SCOPES: readonly string[] = [REQUEST_LIMITS, OTHER_LIMITS].flatMap((limits) =>
+  Object.values<LimitKind>(limits).map(({ scope }) => scope)
+);
+
 /**
  * The limits of each kind of call. MCP calls and deliveries do not count as REST requests. The limit
  * on open connections, which has no window, applies to REST and MCP calls as well.

@@ -36,6 +36,7 @@ const KEYS_MAX = 50_000;
  */
 export class FailureThrottle {
   readonly #own = new Map<string, Attempts>();
+  #failures = 0;
 
   constructor(
     private readonly store: Store,
@@ -46,6 +47,11 @@ export class FailureThrottle {
       readonly forgiving: boolean;
     },
   ) {}
+
+  /** How many attempts have failed in this process. */
+  get failures(): number {
+    return this.#failures;
+  }
 
   /**
    * Runs one attempt, unless the maximum has failed or may still fail. Any error is a failure except
@@ -61,6 +67,7 @@ export class FailureThrottle {
       if (!isUnchecked(error)) throw error;
     });
     if (outcome.status === "fulfilled") return outcome.value;
+    if (!isUnchecked(outcome.reason)) this.#failures++;
     throw outcome.reason;
   }
 

@@ -18,7 +18,7 @@ export type Founder = (
 export interface SignIn {
   readonly tokens: Pick<Tokens, "sign">;
   /** Limits wrong passwords and wrong codes. */
-  readonly logins: Pick<FailureThrottle, "attempt">;
+  readonly logins: Pick<FailureThrottle, "attempt" | "failures">;
   readonly settings: Pick<Settings, "local" | "signup">;
   readonly founders: readonly Founder[];
   readonly providers: Providers;

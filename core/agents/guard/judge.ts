@@ -5,10 +5,9 @@ import {
   asksForRoles,
   type Decision,
   judgeChain,
-  type Pack,
+  PACK_OF,
   type Policy,
   type PolicyApprovals,
-  RULES,
   type ShieldResult,
   type Who,
 } from "../../shield/shield.ts";
@@ -81,7 +80,6 @@ function deciderOf({ rule, result }: Decision, { items }: ShieldInForce["policie
 }
 
 const OWN_POLICY = "shield";
-const PACK_OF: ReadonlyMap<string, Pack> = new Map(RULES.map(({ id, pack }) => [id, pack]));
 
 /** The requester; roles are read only for a policy that names roles. */
 function whoIs({ db, actor }: Work, policy: Policy | null): Who | Promise<Who> {

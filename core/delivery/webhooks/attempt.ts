@@ -26,7 +26,7 @@ export interface AttemptParts
   readonly ports: Context["ports"];
   readonly queue: DeliveryQueue;
   readonly attempts: AttemptCounts;
-  readonly metrics: { delivery(result: Attempt["status"]): void };
+  readonly metrics: { delivery(result: Attempt["status"], sinceEventMs: number): void };
   readonly activity: { count(tenant: Tenant, name: string): void };
 }
 
@@ -56,7 +56,8 @@ export async function attemptDelivery(parts: AttemptParts, claim: Claim): Promis
     throw new Error("This process stood still until its lease was nearly over.");
   }
   const attempt = await send(parts, claim.tenant, webhook, claim.delivery);
-  parts.metrics.delivery(attempt.status);
+  const { event_at } = claim.delivery;
+  parts.metrics.delivery(attempt.status, parts.ports.clock.now() - Date.parse(event_at));
   parts.activity.count(claim.tenant, `deliveries.${attempt.status}`);
   await change(parts, claim, (tx) => settle(parts, tx, claim, attempt));
   parts.attempts.add(claim.tenant, webhook.id);

@@ -19,6 +19,8 @@ import { leafHashes } from "../../protocol/protocol.ts";
 import { advanceTimes } from "./row_times.ts";
 import { growTiles } from "./tiles.ts";
 
+/** Its name among the followers of the logs. */
+export const AUDIT_FOLLOWER = "audit";
 /** How often a growing log gets a checkpoint for its witnesses. */
 const CHECKPOINT_MS = 60_000;
 const EVENTS_PER_STEP = 2_048;
@@ -54,7 +56,7 @@ export class Sequencer implements AuditTree {
   start(): void {
     const { store, log } = this.relay;
     this.#follower = new LogFollower(store, log, {
-      name: "audit",
+      name: AUDIT_FOLLOWER,
       lazy: true,
       bufferedEvents: BUFFERED_EVENTS,
       eventsPerStep: EVENTS_PER_STEP,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { syncFolder, writeAll } from "../../../kv/maintenance/disk.ts";
-import { isRemote } from "../../../kv/maintenance/location.ts";
+import { isFile } from "../../../kv/maintenance/location.ts";
 import type { Manifest } from "./manifest.ts";
 
 /**
@@ -31,7 +31,7 @@ export function noteBackup(kv: string, { epoch, taken_at }: Manifest): void {
  * a store that `relay backup` does not copy.
  */
 export function lastBackupOf(kv: string | null, epoch: string): string | null | undefined {
-  if (kv === null || kv === ":memory:" || isRemote(kv)) return undefined;
+  if (!isFile(kv)) return undefined;
   try {
     const note = Note.parse(JSON.parse(Deno.readTextFileSync(noteOf(kv))));
     return note.epoch === epoch ? note.taken_at : null;

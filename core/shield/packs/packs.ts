@@ -82,6 +82,11 @@ export const RULES: readonly Rule[] = [
   ...BEHAVIOUR_RULES,
 ];
 
+/** The pack of each rule. */
+export const PACK_OF: ReadonlyMap<string, Rule["pack"]> = new Map(
+  RULES.map(({ id, pack }) => [id, pack]),
+);
+
 /** Rules about every command. */
 export const RULES_FOR_ALL: readonly Rule[] = RULES.filter((rule) =>
   rule.commands === null && rule.also === null

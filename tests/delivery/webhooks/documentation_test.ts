@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 
 import { EVENT_TYPES, PING, WEBHOOK_EVENTS } from "../../../core/events/types/webhook_events.ts";
 import { signDelivery } from "../../../core/delivery/webhooks/signing.ts";
-import { withFolder } from "../../support/processes.ts";
+import { isInstalled, withFolder } from "../../support/processes.ts";
 
 const PAGE = Deno.readTextFileSync(new URL("../../../docs/webhooks.md", import.meta.url));
 
@@ -178,15 +178,6 @@ function lowerCase(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
-}
-
-function isInstalled(program: string, version: string): boolean {
-  try {
-    return new Deno.Command(program, { args: [version], stdout: "null" }).outputSync().success;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }
 
 async function run(program: string, args: string[], input: unknown): Promise<string> {
