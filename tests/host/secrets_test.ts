@@ -9,6 +9,7 @@ import { apiKeys } from "../../kv/records/api_key.ts";
 import { Sealed } from "../../kv/records/fields.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
 import { Store } from "../../kv/store/store.ts";
+import { connected, refresh, toolsOf } from "../access/mcp_clients/fixtures.ts";
 import { ManualClock } from "../support/clock.ts";
 import { committing, shared, strictKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
@@ -115,6 +116,7 @@ async function furnish(world: World): Promise<Account> {
   await keptAnswer(world, owner);
   await keptBackup(world, owner);
   await connectIntegrations(world, owner);
+  await connected(world, owner);
   const enrol = { as: owner.token, body: { password: "password 1" } };
   eq((await world.call("POST", "/api/account/second-factor", enrol)).status, 201);
   return owner;
@@ -218,7 +220,7 @@ Deno.test("sealed: whatever a relay seals lies in a field of the table", async (
   const known = SEALED.flatMap(({ of, fields }) => fields.map((field) => `${of.name}.${field}`));
   const seen = (await sealedTexts(kv)).map(({ where }) => where);
   deq([...new Set(seen)].sort(), known.sort());
-  eq(seen.length, 24 + 3 * 4 + 2 * 4 + 2 * 4 + 1 + 1 + 1 + 1 + 5 + 2);
+  eq(seen.length, 24 + 3 * 4 + 2 * 4 + 2 * 4 + 1 + 1 + 1 + 1 + 5 + 2 + 1);
 });
 
 Deno.test("rotateSecret: cut off at any commit, both secrets open everything, and running it again ends it", async () => {
@@ -255,6 +257,18 @@ Deno.test("rotateSecret: cut off at any commit, both secrets open everything, an
   }
   await using world = await World.open({ kv, seed: 99, ...only(NEW) });
   eq(world.logged.length, 0);
+});
+
+Deno.test("rotateSecret: an MCP client's tokens work as before", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const client = await (async () => {
+    await using world = await World.open({ kv: shared(kv), ...only(OLD) });
+    return await connected(world, await world.signUp());
+  })();
+  await rotate(shared(kv));
+  await using world = await World.open({ kv, seed: 99, ...only(NEW) });
+  ok((await toolsOf(world, client.access_token)).includes("list_agents"));
+  eq((await refresh(world, client.client_id, client.refresh_token)).status, 200);
 });
 
 Deno.test("rotateSecret: fits a shared server, and relays at work meanwhile lose nothing", async () => {
