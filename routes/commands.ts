@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { Stepping } from "../core/work/work.ts";
 import {
   cancelCommand,
   getCommand,
@@ -211,7 +210,9 @@ export const commandRoutes = [
 ];
 
 /** Browsers fetch links ahead of a click, which must not run a command. */
-function refusePrefetch({ request }: Stepping): void {
+function refusePrefetch(
+  { request }: { readonly request: { readonly prefetch: boolean } },
+): void {
   if (!request.prefetch) return;
   throw new Fault("FORBIDDEN", "Relay does not run commands for prefetch requests.");
 }

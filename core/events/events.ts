@@ -62,13 +62,7 @@ export { resultOf } from "./trail/result.ts";
 export { type Result, RESULTS } from "./types/event.ts";
 export { mustResumeFrom } from "./trail/resume.ts";
 export { dropExpiredRows } from "./trail/retention.ts";
-export {
-  CLOCK_SLACK_MS,
-  isTimeOrdered,
-  rowsBefore,
-  timestampMs,
-  writtenAtMs,
-} from "./trail/row_times.ts";
+export { CLOCK_SLACK_MS, isTimeOrdered, rowsBefore, writtenAtMs } from "./trail/row_times.ts";
 export { queryAudit } from "./trail/search.ts";
 export { Sequencer } from "./trail/sequencer.ts";
 export { tailAudit } from "./trail/tail.ts";

@@ -302,7 +302,7 @@ Deno.test("rotateSecret: fits a shared server, and relays at work meanwhile lose
   await rotate(server, false);
   const key = await world.app.store.get(apiKeys, { org: owner.org, space: "live" }, made.id);
   eq(makeSealer(NEW, entropy).open(key!.sealed, made.id), made.value);
-  eq((await contents(kv, NEW)).length, 24 + 3 * 4 + 2 * 4 + 2 * 4 + 1 + 1 + 1 + 1 + 2 + 5 + 2);
+  eq((await contents(kv, NEW)).length, 24 + 3 * 4 + 2 * 4 + 2 * 4 + 1 + 1 + 1 + 1 + 2 + 5 + 2 + 1);
   for (const each of [old, world]) await each[Symbol.asyncDispose]();
   kv.close();
 });

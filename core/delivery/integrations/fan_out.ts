@@ -4,7 +4,7 @@ import type { Sequenced } from "../../../kv/log/log.ts";
 import { type IntegrationRecord, integrations } from "../../../kv/records/integration.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { actsFor, personRights } from "../../access/access.ts";
-import type { EventRow } from "../../events/events.ts";
+import type { Notification } from "./service.ts";
 import type { Context } from "../../context/context.ts";
 import { messageOf } from "./messages.ts";
 import { INTEGRATIONS_MAX } from "./record.ts";
@@ -28,7 +28,7 @@ export async function fanOut(
   let jobs = 0, bytes = 0, done = 0, lastId = part;
   for (const { seq, type, json } of events) {
     if (isTopicEvent(type)) {
-      const row = JSON.parse(json) as EventRow;
+      const row = JSON.parse(json) as Notification["event"];
       for (const record of items.filter(({ id, after_seq }) => id > lastId && after_seq < seq)) {
         if (!await receives(context.store, tenant, record, row)) continue;
         const weight = 2 * json.length;
@@ -52,7 +52,7 @@ export async function receives(
   store: Context["store"],
   tenant: Tenant,
   record: IntegrationRecord,
-  row: EventRow,
+  row: Notification["event"],
 ): Promise<boolean> {
   const topic = topicOf(row.event_type);
   const topics = record.config.topics as readonly string[] | undefined;

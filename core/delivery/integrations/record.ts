@@ -8,7 +8,6 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Work } from "../../work/work.ts";
-import type { Sealer } from "../../codec/codec.ts";
 import { serviceOf } from "./catalog.ts";
 
 /** Integrations of one organization, few enough to offer an event to all of them at once. */
@@ -38,7 +37,7 @@ export async function openFlows(
 
 /** The configuration with its secrets, as its service expects it. */
 export function configOf(
-  { sealer }: { readonly sealer: Sealer },
+  { sealer }: Pick<Work, "sealer">,
   record: IntegrationRecord,
 ): never {
   const secrets = JSON.parse(sealer.open(record.sealed_secrets, record.id));
@@ -46,5 +45,5 @@ export function configOf(
 }
 
 /** The integration's OAuth client; null for one without OAuth. */
-export const oauthClientOf = (context: { readonly sealer: Sealer }, record: IntegrationRecord) =>
+export const oauthClientOf = (context: Pick<Work, "sealer">, record: IntegrationRecord) =>
   serviceOf(record).oauth?.(configOf(context, record)) ?? null;

@@ -1,7 +1,6 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { DeliveryRecord, WebhookRecord } from "../../../kv/records/webhook.ts";
 import type { Context } from "../../context/context.ts";
-import type { Sealer } from "../../codec/codec.ts";
 import type { OutboundRequest } from "../../ports/ports.ts";
 import { type CustomHeaders, mergeCustomHeaders } from "./custom_headers.ts";
 import { policyOf } from "../jobs/retry_policy.ts";
@@ -38,7 +37,7 @@ export function requestOf(
 
 /** The headers that Relay sets and signs for an attempt at an instant, and those of the webhook's owner. */
 export function headersAt(
-  sealer: Sealer,
+  sealer: RequestParts["sealer"],
   webhook: WebhookRecord,
   delivery: DeliveryRecord,
   atMs: number,
@@ -67,7 +66,7 @@ interface Opened {
 }
 
 /** @throws {SealError} when they do not open */
-function opened(sealer: Sealer, webhook: WebhookRecord): Opened {
+function opened(sealer: RequestParts["sealer"], webhook: WebhookRecord): Opened {
   const known = openedOf.get(webhook);
   if (known !== undefined) return known;
   const secret = sealer.open(webhook.sealed_secret, webhook.id);

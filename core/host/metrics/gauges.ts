@@ -9,7 +9,6 @@ import type { Store } from "../../../kv/store/store.ts";
 import type { Clock } from "../../../kv/store/clock.ts";
 import { WAITING } from "../../agents/agents.ts";
 import { readLedger } from "../../delivery/delivery.ts";
-import { auditLagMs } from "../../events/events.ts";
 import { VERSION } from "../../protocol/protocol.ts";
 import { lastBackupOf } from "../backup/last_backup.ts";
 import { jobsDue } from "../health.ts";
@@ -42,14 +41,13 @@ interface Failing {
 const APPROVALS_MAX = 32;
 
 /** The figures that are read at a scrape. Each takes a bounded number of reads. */
-export async function figuresOf(parts: Measured): Promise<Family[]> {
+export async function figuresOf(parts: Measured, auditLagMs: number): Promise<Family[]> {
   const { store, log, ports: { clock }, settings, epoch } = parts;
   const nowMs = clock.now();
-  const [waiting, oldestMs, due, lagMs, ledger] = await Promise.all([
+  const [waiting, oldestMs, due, ledger] = await Promise.all([
     readTally(store, SYSTEM, WAITING.name, WAITING.id),
     oldestApproval(parts),
     jobsDue(store, clock),
-    auditLagMs(store, log, nowMs),
     readLedger(store),
   ]);
   const backup = lastBackupOf(settings.kv, epoch);
@@ -88,7 +86,7 @@ export async function figuresOf(parts: Measured): Promise<Family[]> {
     gauge(
       "relay_audit_lag_seconds",
       "The age of the oldest numbered event that its audit tree lacks; 0 without one.",
-      lagMs / 1000,
+      auditLagMs / 1000,
     ),
     gauge(
       "relay_deliveries_under_way",

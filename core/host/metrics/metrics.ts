@@ -1,7 +1,13 @@
 import { COMMAND_STATUSES } from "../../../kv/records/command.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { REQUEST_SCOPES } from "../../access/access.ts";
-import { type EventRow, STREAM_ENDS, type StreamEnd, writtenAtMs } from "../../events/events.ts";
+import {
+  auditLagMs,
+  type EventRow,
+  STREAM_ENDS,
+  type StreamEnd,
+  writtenAtMs,
+} from "../../events/events.ts";
 import { PACK_OF, PACKS } from "../../shield/shield.ts";
 import { Counter } from "./counter.ts";
 import type { Family } from "./family.ts";
@@ -206,9 +212,15 @@ export class Metrics {
         type: "gauge",
         values: [{ value: this.#lagSeconds }],
       },
-      ...this.#parts === null ? [] : await figuresOf(this.#parts),
+      ...this.#parts === null ? [] : await figuresNow(this.#parts),
     ];
   }
+}
+
+/** The figures of this moment. */
+async function figuresNow(parts: Measured): Promise<Family[]> {
+  const { store, log, ports: { clock } } = parts;
+  return await figuresOf(parts, await auditLagMs(store, log, clock.now()));
 }
 
 /** The pack of a rule. Rules of policies are user-defined and share one family. */

@@ -167,6 +167,7 @@ Deno.test("relay shield replay: judges the histories of shells without a relay, 
       const { commands, counts, rules } = JSON.parse(out);
       deq([code, commands, counts, rules], [0, 4, { allow: 2, approve: 2, deny: 0 }, [
         { id: "filesystem.remove_tree", commands: 2 },
+        { id: "filesystem.remove_served", commands: 2 },
       ]], shell);
     }
     const { out, err } = await run(["shield", "replay", file]);
