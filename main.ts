@@ -18,9 +18,10 @@ if (hosted) {
   Deno.exit(await runProgram(Deno.args, { env: Deno.env.toObject(), serving }));
 }
 
-/** The console, the endpoints and MCP in front of a relay. */
+/** The console, the guides, the endpoints and MCP in front of a relay. */
 async function serving(): Promise<Serving> {
   const { serveConsole } = await import("./console/console.ts");
+  const { serveGuides } = await import("./console/guides.ts");
   const { serveMcp } = await import("./mcp/endpoint.ts");
   const { mount } = await import("./routes/http/mount.ts");
   const { failedBare } = await import("./routes/http/refusal.ts");
@@ -28,10 +29,11 @@ async function serving(): Promise<Serving> {
   return {
     front({ app }) {
       const console = serveConsole();
+      const guides = serveGuides();
       const mcp = serveMcp(app, routes);
       const api = mount(app, routes, upgrades, mcp.services);
       return {
-        handler: (request, info) => console(request) ?? api(request, info),
+        handler: (request, info) => console(request) ?? guides(request) ?? api(request, info),
         close: () => mcp.close(),
       };
     },

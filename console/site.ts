@@ -1,15 +1,8 @@
 import { createHash } from "node:crypto";
 import { stripTypeScriptTypes } from "node:module";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { packed } from "./asset.ts";
 import { FILES, LIBRARIES } from "./files.ts";
-
-/** A file in each form in which it is sent. */
-export interface Asset {
-  readonly type: string;
-  readonly plain: Uint8Array<ArrayBuffer>;
-  readonly gzip: Uint8Array<ArrayBuffer>;
-  readonly brotli: Uint8Array<ArrayBuffer>;
-}
+import type { Asset } from "./sent.ts";
 
 /** All that the console serves. */
 export interface Site {
@@ -51,14 +44,14 @@ export function makeSite(): Site {
     [...sources].map(([path, source]) =>
       [
         `${version}/${path}`,
-        assetOf(source, TYPES[path.slice(path.lastIndexOf(".") + 1)]!),
+        packed(source, TYPES[path.slice(path.lastIndexOf(".") + 1)]!),
       ] as const
     ),
   );
   return {
     version,
     assets,
-    page: assetOf(pageOf(base, importMap, preloaded(sources)), "text/html; charset=utf-8"),
+    page: packed(pageOf(base, importMap, preloaded(sources)), "text/html; charset=utf-8"),
     policy: policyFor(importMap),
   };
 }
@@ -125,14 +118,3 @@ const policyFor = (importMap: string): string =>
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
-
-function assetOf(source: string, type: string): Asset {
-  const plain = new TextEncoder().encode(source);
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
-  return {
-    type,
-    plain,
-    gzip: new Uint8Array(gzipSync(plain, { level: 9 })),
-    brotli: new Uint8Array(brotliCompressSync(plain, { params })),
-  };
-}

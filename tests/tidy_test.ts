@@ -7,7 +7,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   core: ["core", "kv", "deno.json", "docs/verify.py", "docs/verify.ts", "docs/verify_log.ts"],
   routes: ["routes", "core", "kv"],
   mcp: ["mcp", "routes", "core", "kv"],
-  console: ["console", "core/client"],
+  // The guides are pages of docs in the program's own markup.
+  console: ["console", "core/client", "docs", "routes/pages/html.ts"],
 };
 
 /** Where the clock, chance, the network and the environment may be touched. */

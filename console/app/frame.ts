@@ -70,6 +70,7 @@ export function Frame({ screen, children }: {
     </header>
     <nav id="nav" class=${menu.value ? "nav open" : "nav"} aria-label="Console">
       ${GROUPS.map((group) => html`<${Group} group=${group} screen=${screen} />`)}
+      <p><a href="/guides">Guides</a></p>
       <p><a href="/docs">API reference</a></p>
     </nav>
     <main id="main" tabindex="-1">${children}</main>

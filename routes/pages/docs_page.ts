@@ -48,7 +48,7 @@ function page(document: OpenApi): Html {
 <search><label for="search">Search endpoints</label>
 <input id="search" type="search" placeholder="Search  ( / )" autocomplete="off" spellcheck="false">
 </search>
-<p class="places"><a href="/console">Console</a> <a href="openapi.json">openapi.json</a></p>
+<p class="places"><a href="/guides">Guides</a> <a href="/console">Console</a> <a href="openapi.json">openapi.json</a></p>
 </header>
 <div class="page">
 <nav aria-label="Endpoints"><details open><summary>Contents</summary>

@@ -99,7 +99,7 @@ Deno.test("build: the executable links with all its modules on any base runtime"
 async function copyTree(from: string, to: string): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
   for await (const { name, isDirectory } of Deno.readDir(from)) {
-    if (/^(\.git|dist|tests|docs|node_modules)$/.test(name)) continue;
+    if (/^(\.git|dist|tests|node_modules)$/.test(name)) continue;
     if (isDirectory) await copyTree(`${from}/${name}`, `${to}/${name}`);
     else await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
   }

@@ -23,7 +23,7 @@ Deno.test("docsPage: loads nothing: no address of another server, no file, no ha
   deq(page.match(/\s(?:src|srcset|style|on\w+)=/g), null);
   const targets = [...page.matchAll(/\shref="([^"]*)"/g)].map(([, target]) => target!);
   const others = [...new Set(targets.filter((target) => !target.startsWith("#")))];
-  deq(others, ["/console", "openapi.json"]);
+  deq(others, ["/console", "/guides", "openapi.json"]);
 });
 
 Deno.test("docsPage: its content security policy admits exactly its own style and script", () => {
