@@ -21,7 +21,8 @@ async function copyContext(folder: string): Promise<void> {
   eq(patterns[0], "*", "everything else is left out");
   const names = patterns.slice(1).map((line) => line.replace(/^!/, ""));
   const { success } = await new Deno.Command("cp", {
-    args: ["-r", ...names.map(pathOf), folder],
+    args: ["-r", "--parents", ...names, folder],
+    cwd: pathOf(""),
   }).output();
   ok(success);
 }

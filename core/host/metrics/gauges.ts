@@ -42,7 +42,7 @@ const APPROVALS_MAX = 32;
 
 /** The figures that are read at a scrape. Each takes a bounded number of reads. */
 export async function figuresOf(parts: Measured, auditLagMs: number): Promise<Family[]> {
-  const { store, log, ports: { clock }, settings, epoch } = parts;
+  const { store, ports: { clock }, settings, epoch } = parts;
   const nowMs = clock.now();
   const [waiting, oldestMs, due, ledger] = await Promise.all([
     readTally(store, SYSTEM, WAITING.name, WAITING.id),
