@@ -79,6 +79,8 @@ Deno.test("deploy/systemd: the relay and its backup share user, settings and sto
   ok(kv!.startsWith(`RELAY_KV=/var/lib/${state}/`), kv);
   ok(textOf("docs/backup.md").includes("user `relay`"), "the guide names the user");
   deq(settings(unit("relay-backup.timer"), "OnCalendar"), ["daily"]);
+  // Without it the disk fills, and no backup fits any more.
+  ok(settings(backup, "ExecStart")[0]!.includes(" --keep "), "old backups are removed");
 });
 
 Deno.test("deploy/systemd: a stop has the time that it needs", () => {

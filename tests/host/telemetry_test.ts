@@ -1,6 +1,8 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { verifyExport } from "../../core/events/trail/verify_export.ts";
 import { readKey } from "../../core/protocol/checkpoints/note.ts";
+import { writtenAtMs } from "../../core/events/trail/row_times.ts";
+import { auditTreeId, auditTrees } from "../../kv/records/audit.ts";
 import { SPANS } from "../../kv/store/trace.ts";
 import { approve, setUp, waiting } from "../agents/approvals/approval_fixtures.ts";
 import { makeFleet, start } from "../agents/commands/fleet_fixtures.ts";
@@ -31,6 +33,32 @@ Deno.test("telemetry: an approved command runs in the trace of the request that 
   eq(row!.trace_id, asked.traceId);
   const trip = tracing.of(asked.traceId).find(({ name }) => name === "agent round trip")!;
   eq(trip.attributes?.["relay.command_status"], "succeeded");
+});
+
+Deno.test("telemetry: the rows of a trace have their times, also after the clock was set back", async () => {
+  const tracing = new RecordedTracing();
+  await using world = await World.open({ tracing });
+  const owner = await world.signUp();
+  const startMs = world.clock.now();
+  const use = () => world.key(owner, ["agents:read"]);
+  await use();
+  await world.settle();
+  const tenant = { org: owner.org, space: "live" } as const;
+  const treeOf = () => world.app.store.get(auditTrees, tenant, auditTreeId(tenant));
+  eq((await treeOf())!.latest, new Date(startMs).toISOString());
+  const [row] = await world.app.log.readBack(tenant, await world.app.log.head(tenant) + 1, 1);
+  ok(row!.json.includes('"trace_id"'));
+  eq(writtenAtMs(row!), startMs);
+  await world.advance(600_000);
+  await use();
+  await world.settle();
+  eq((await treeOf())!.set_back, 0);
+  world.clock.set(startMs);
+  await use();
+  await world.settle();
+  const { set_back, latest } = (await treeOf())!;
+  ok(set_back > 0);
+  eq(latest, new Date(startMs).toISOString());
 });
 
 Deno.test("telemetry: every command of a fleet runs in the trace of its request", async () => {

@@ -63,7 +63,8 @@ export class Witness {
     if (note === null || known === null || !isDue(known)) return;
     await store.transact(async (tx) => {
       const agent = await tx.get(agents, this.tenant, id);
-      if (agent !== null) tx.put(agents, this.tenant, { ...agent, witnessed: { note, at_ms } });
+      if (agent === null || !isDue(agent)) return;
+      tx.put(agents, this.tenant, { ...agent, witnessed: { note, at_ms } });
     });
   }
 

@@ -6,16 +6,22 @@ import type { EventRow } from "../emit.ts";
 /** The largest difference between log order and timestamps: the time between a change and its commit. */
 export const CLOCK_SLACK_MS = 60_000;
 const TIMESTAMP_LENGTH = "2000-01-01T00:00:00.000Z".length;
+/** What follows the timestamp in a row that belongs to a trace. */
+const TRACE_LENGTH = `,"trace_id":"${"0".repeat(32)}"`.length;
 
 /** A row's timestamp in ms. */
 export const timestampMs = ({ json }: Pick<Sequenced, "json">): number =>
   Date.parse((JSON.parse(json) as EventRow).timestamp);
 
-/** The timestamp in ms of an unaltered row, read without parsing: it is the last member of the JSON. */
+/** The timestamp in ms of an unaltered row, read without parsing: only the id of a trace may follow it. */
 export const writtenAtMs = ({ json }: Pick<Sequenced, "json">): number =>
   Date.parse(timeText(json));
 
-const timeText = (json: string): string => json.slice(-TIMESTAMP_LENGTH - 2, -2);
+function timeText(json: string): string {
+  // The id of a trace is hexadecimal.
+  const end = json.length - (json.endsWith('Z"}') ? 2 : 2 + TRACE_LENGTH);
+  return json.slice(end - TIMESTAMP_LENGTH, end);
+}
 
 type Times = Pick<AuditTreeRecord, "latest" | "set_back">;
 

@@ -85,7 +85,8 @@ export async function figuresOf(parts: Measured, auditLagMs: number): Promise<Fa
     ),
     gauge(
       "relay_audit_lag_seconds",
-      "The age of the oldest numbered event that its audit tree lacks; 0 without one.",
+      "The age of the oldest numbered event that its audit tree lacks, of up to 64 trees that lack some; " +
+        "0 without one.",
       auditLagMs / 1000,
     ),
     gauge(
