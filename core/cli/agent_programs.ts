@@ -45,7 +45,8 @@ export function agentPrograms(folder: string | null): AgentPrograms {
       // An agent reports its platform itself, and must not choose a file.
       if (!PLATFORM_NAME.test(platform)) return null;
       const name = platform === ANY_PLATFORM ? `${version}.js` : `${version}-${platform}`;
-      for (const path of [folder && `${folder}/relay-${name}`, ownPath(version, platform)]) {
+      const file = platform.startsWith("windows-") ? `${name}.exe` : name;
+      for (const path of [folder && `${folder}/relay-${file}`, ownPath(version, platform)]) {
         const program = path === null || path === "" ? null : await open(path);
         if (program !== null) return program;
       }

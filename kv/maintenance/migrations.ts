@@ -45,6 +45,12 @@ const MIGRATIONS: readonly Migration[] = [
     },
   },
   { number: 4, name: "give each agent a name that is unique in its space", run: nameAgents },
+  {
+    number: 5,
+    name: "keep traces, phases of deliveries and signatures of witnesses in records",
+    // Nothing changes, but programs before cannot read such records.
+    run: () => Promise.resolve(),
+  },
 ];
 
 /** The key of a store's schema number. It is the newest one as soon as anything is migrated, so older programs refuse. */
@@ -78,13 +84,16 @@ export async function migrate(
   const newest = newestSchema(migrations);
   const [stored, reached] = await kv.getMany<[number, number]>([SCHEMA_KEY, MIGRATING_KEY]);
   if (stored.value === null) {
-    await kv.atomic().check(stored).set(SCHEMA_KEY, newest).commit();
-    return;
+    const { ok } = await kv.atomic().check(stored).set(SCHEMA_KEY, newest).commit();
+    return ok ? undefined : await migrate(store, migrations);
   }
   refuseNewer("this store", stored.value, newest);
   if (stored.value === newest && reached.value === null) return;
   const from = reached.value ?? stored.value;
-  await kv.atomic().set(SCHEMA_KEY, newest).set(MIGRATING_KEY, from).commit();
+  // Another instance may start at the same time, also one of another version.
+  const { ok } = await kv.atomic().check(stored).check(reached)
+    .set(SCHEMA_KEY, newest).set(MIGRATING_KEY, from).commit();
+  if (!ok) return await migrate(store, migrations);
   for (const { number, run } of migrations.filter(({ number }) => number > from)) {
     await run(store);
     await kv.set(MIGRATING_KEY, number);

@@ -14,7 +14,9 @@ export const PLATFORMS: Readonly<Record<string, string>> = {
 
 /** A program as `RELAY_AGENT_PROGRAMS` expects it. */
 export const programName = (version: string, platform: string): string =>
-  platform === "any" ? `relay-${version}.js` : `relay-${version}-${platform}`;
+  platform === "any"
+    ? `relay-${version}.js`
+    : `relay-${version}-${platform}${platform.startsWith("windows-") ? ".exe" : ""}`;
 
 /** The changes of a version. @throws {Error} when the changelog has none */
 export function notesOf(changelog: string, version: string): string {

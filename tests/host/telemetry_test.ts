@@ -53,7 +53,7 @@ Deno.test("telemetry: the rows of a trace have their times, also after the clock
   await use();
   await world.settle();
   eq((await treeOf())!.set_back, 0);
-  world.clock.set(startMs);
+  world.clock.nowMs = startMs;
   await use();
   await world.settle();
   const { set_back, latest } = (await treeOf())!;
