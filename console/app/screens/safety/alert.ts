@@ -1,7 +1,13 @@
 import { useState } from "preact/hooks";
 import { type Alert, call } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
-import { ChangeError, ConfirmButton, Field, useChange } from "../../components/form.ts";
+import {
+  ChangeError,
+  ConfirmButton,
+  type Control,
+  Field,
+  useChange,
+} from "../../components/form.ts";
 import { Name, useNames } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { ExactTime, Time } from "../../components/time.ts";
@@ -50,10 +56,10 @@ function Actions({ alert, changed }: { readonly alert: Alert; readonly changed: 
   return html`
     <section class="card" aria-label="What to do">
       <${Field} label="Reason" hint="For the record and for others. It may be empty.">${(
-        id: string,
+        control: Control,
       ) =>
         html`
-          <input id=${id} value=${reason} maxlength="500" autocomplete="off"
+          <input ...${control} value=${reason} maxlength="500" autocomplete="off"
             onInput=${(event: Event) => setReason((event.target as HTMLInputElement).value)} />
         `}<//>
       <div class="actions">

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
-import { ChangeError, Field, useChange } from "../../components/form.ts";
+import { ChangeError, type Control, Field, useChange } from "../../components/form.ts";
 import { html } from "htm/preact";
 import { readLabels } from "../../labels.ts";
 import { query } from "../../router.ts";
@@ -37,10 +37,10 @@ export default function AgentAdd() {
             no port has to be open there.</p>
           <${Field} label="Name"
             hint="Empty: the machine's host name. A name that is taken gets a number.">${(
-              id: string,
+              control: Control,
             ) =>
               html`
-                <input id=${id} autocomplete="off" spellcheck=${false} placeholder="web-1" maxlength="128"
+                <input ...${control} autocomplete="off" spellcheck=${false} placeholder="web-1" maxlength="128"
                   value=${name}
                   onInput=${(event: Event) => setName((event.target as HTMLInputElement).value)} />
               `}<//>

@@ -1,4 +1,4 @@
-import { Field } from "../../../components/form.ts";
+import { type Control, Field } from "../../../components/form.ts";
 import { html } from "htm/preact";
 
 /** The webhook's own headers. */
@@ -9,10 +9,10 @@ export function HeadersField({ value, onInput }: {
   return html`
     <${Field} label="Own headers"
       hint="One a line, as in “Authorization: Bearer …”. The value ******** keeps the stored one.">${(
-        id: string,
+        control: Control,
       ) =>
         html`
-          <textarea id=${id} rows="3" value=${value}
+          <textarea ...${control} rows="3" value=${value}
             onInput=${(event: Event) =>
               onInput((event.target as HTMLTextAreaElement).value)}></textarea>
         `}<//>

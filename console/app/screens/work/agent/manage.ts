@@ -1,6 +1,12 @@
 import { useState } from "preact/hooks";
 import { type Agent, call } from "../../../api.ts";
-import { ChangeError, ConfirmButton, Field, useChange } from "../../../components/form.ts";
+import {
+  ChangeError,
+  ConfirmButton,
+  type Control,
+  Field,
+  useChange,
+} from "../../../components/form.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { addressOf, go, stillHere } from "../../../router.ts";
@@ -60,11 +66,9 @@ function Rename({ agent: { id, name } }: { readonly agent: Agent }) {
   return html`
     <form class="inline" onSubmit=${submit}>
       <${Field} label="Name"
-        hint="Small letters, digits, dots, dashes and underscores.">${(
-          id: string,
-        ) =>
+        hint="Small letters, digits, dots, dashes and underscores.">${(control: Control) =>
           html`
-            <input id=${id} autocomplete="off" spellcheck=${false} required maxlength="63"
+            <input ...${control} autocomplete="off" spellcheck=${false} required maxlength="63"
               pattern="[a-z0-9][a-z0-9._\\-]*" value=${typed ?? name}
               onInput=${(event: Event) => setTyped((event.target as HTMLInputElement).value)} />
           `}<//>

@@ -101,20 +101,20 @@ export function Decide({ approval, isSeen, again }: {
       <p>${isApproval ? effectOf(approval) : REJECTED}</p>
       ${isApproval && caller.next !== null && html`<p class="warn">${OWN}</p>`}
       <${Field} label="Reason" hint="It stays on record, and whoever asked can read it.">${(
-        id: string,
+        control: Control,
       ) =>
         html`
-          <textarea id=${id} rows="2" maxlength="1000" value=${reason}
+          <textarea ...${control} rows="2" maxlength="1000" value=${reason}
             onInput=${(event: Event) =>
               setReason((event.target as HTMLTextAreaElement).value)}></textarea>
         `}<//>
       ${signsIn && html`
         <${Field} label="Your password"
           hint="Your sign-in is older than the request, so confirm that it is you.">${(
-            id: string,
+            control: Control,
           ) =>
             html`
-              <input id=${id} type="password" autocomplete="current-password" required value=${password}
+              <input ...${control} type="password" autocomplete="current-password" required value=${password}
                 onInput=${(event: Event) =>
                   setPassword((event.target as HTMLInputElement).value)} />
             `}<//>
