@@ -73,6 +73,9 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     "link: it closes within 1 s of its key's end, even while another key cannot be read",
     "run: commands of one turn go in one message under one verdict, at most 64, in order",
   ],
+  "the shared time does not follow machines whose clocks are set forward": [
+    "notifications: a key that expires soon is reported to its creator and the administrators, once",
+  ],
   "calls that one process serves at the same time may follow each other on several instances": [
     "api_keys.rotate: two concurrent ones give one success and one 409, with grace and without",
   ],
