@@ -23,6 +23,8 @@ import verifierInPython from "../../../docs/verify.py" with { type: "text" };
 import verifierInTypeScript from "../../../docs/verify.ts" with { type: "text" };
 import verifierOfLogs from "../../../docs/verify_log.ts" with { type: "text" };
 
+/** The rights of which each reader of reports has one. */
+const REPORT_READERS = ["system:read", "compliance:read"] as const;
 const NDJSON = "application/x-ndjson";
 
 /** The parts of the relay that making an archive uses. */
@@ -96,6 +98,7 @@ async function* whileAllowed(
   for await (const piece of pieces) {
     yield piece;
     await authenticator.mustStillHave(actor, READERS);
+    await authenticator.mustStillHave(actor, REPORT_READERS);
   }
 }
 
