@@ -1,11 +1,17 @@
 import { strictEqual as eq } from "node:assert/strict";
 import { checkBackup } from "../../core/host/backup/check.ts";
 import { newestAdded } from "../../core/host/backup/keep.ts";
-import { sealersOf } from "../../core/host/backup/manifest.ts";
+import {
+  encodeManifest,
+  MANIFEST_FILE,
+  manifestIn,
+  sealersOf,
+} from "../../core/host/backup/manifest.ts";
 import { restoreBackup } from "../../core/host/backup/restore.ts";
 import { INSTALLATION_KEY } from "../../core/host/backup/stored.ts";
 import { systemClock, systemEntropy } from "../../core/ports/ports.ts";
 import { isThere } from "../../kv/maintenance/disk.ts";
+import { HOUR_MS } from "../../kv/store/durations.ts";
 import { openFile } from "../../kv/maintenance/file.ts";
 import { type Client, clientOf, UnreachedError } from "../clients/status_client.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
@@ -14,7 +20,10 @@ import { makeKey, signUpOwner, startRelayProcess } from "../support/processes.ts
 const CALLERS = 4;
 const SECRET = "a secret of enough characters";
 
-/** A relay whose store is backed up at each start, because nobody notes the backups of before. */
+/** More than the time between two scheduled backups. */
+const PAST_MS = 25 * HOUR_MS;
+
+/** A relay whose store is backed up at each start, because the backups of before are made to look older. */
 export class BackedUpRelay {
   readonly kv: string;
   readonly secrets = { secret: SECRET, olderSecrets: [] };
@@ -27,8 +36,7 @@ export class BackedUpRelay {
 
   /** Starts it, with a backup that is due. */
   async start() {
-    const note = `${this.kv}.last-backup`;
-    if (isThere(note)) Deno.removeSync(note);
+    this.#age();
     return await startRelayProcess({
       RELAY_KV: this.kv,
       RELAY_SECRET: SECRET,
@@ -49,7 +57,25 @@ export class BackedUpRelay {
     return owner;
   }
 
-  /** Restores the newest backup elsewhere, and checks that nothing else is wrong in the folder. */
+  /** Moves the time of the recent backups into the past. */
+  #age(): void {
+    if (!isThere(this.backups)) return;
+    const [signer] = sealersOf(this.secrets, systemEntropy);
+    for (const { name } of [...Deno.readDirSync(this.backups)]) {
+      const path = `${this.backups}/${name}`;
+      const manifest = name.endsWith(".part") ? null : manifestIn(path);
+      if (manifest === null || Date.parse(manifest.taken_at) < Date.now() - PAST_MS) continue;
+      const taken_at = new Date(Date.parse(manifest.taken_at) - PAST_MS).toISOString();
+      const text = encodeManifest({ ...manifest, taken_at }, signer!);
+      Deno.writeTextFileSync(`${path}/${MANIFEST_FILE}`, text);
+      Deno.renameSync(path, `${this.backups}/relay-${taken_at.replaceAll(":", "")}`);
+    }
+  }
+
+  /**
+   * Restores the newest backup elsewhere, and checks that nothing else is wrong in the folder. Returns the versionstamp
+   * of its newest commit.
+   */
   async restoreNewest(): Promise<string> {
     using file = openFile(this.kv);
     const { epoch } = file.get(INSTALLATION_KEY) as { epoch: string };
@@ -64,7 +90,7 @@ export class BackedUpRelay {
     using restored = openFile(kv);
     eq(restored.faults().length, 0);
     Deno.removeSync(kv);
-    return newest;
+    return manifestIn(newest)!.versionstamp;
   }
 }
 

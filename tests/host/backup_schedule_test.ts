@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, match, strictEqual as eq, throws } from "node:assert/strict";
 import { noteBackup } from "../../core/host/backup/last_backup.ts";
-import type { Manifest } from "../../core/host/backup/manifest.ts";
+import { type Manifest, MANIFEST_FILE, STORE_FILE } from "../../core/host/backup/manifest.ts";
 import { readSettings } from "../../core/context/settings.ts";
 import { isBackupDue, ScheduledBackups } from "../../core/host/backup/schedule.ts";
 import { ManualClock } from "../support/clock.ts";
@@ -9,6 +9,26 @@ import { World } from "../support/world.ts";
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 const NOW = Date.UTC(2030, 0, 1);
+
+/** Writes into a folder what a backup of that time consists of, as far as a schedule reads it. */
+function putBackup(folder: string, epoch: string, takenMs: number, commit: number): void {
+  const taken_at = new Date(takenMs).toISOString();
+  const manifest: Manifest = {
+    format: 1,
+    relay: "1.0.0",
+    schema: 1,
+    secret_fingerprints: ["a"],
+    epoch,
+    taken_at,
+    versionstamp: String(commit).padStart(20, "0"),
+    bytes: 1,
+    sha256: "0".repeat(64),
+  };
+  const path = `${folder}/relay-${taken_at.replaceAll(":", "")}`;
+  Deno.mkdirSync(path, { recursive: true });
+  Deno.writeTextFileSync(`${path}/${MANIFEST_FILE}`, JSON.stringify({ ...manifest, mac: "" }));
+  Deno.writeTextFileSync(`${path}/${STORE_FILE}`, "x");
+}
 
 Deno.test("isBackupDue: a day after the newest one, after a pause when one failed, and when the clock was ahead", () => {
   const due = (newestMs: number | null, ago?: number, error: string | null = null) =>
@@ -21,32 +41,29 @@ Deno.test("isBackupDue: a day after the newest one, after a pause when one faile
   eq(due(NOW - DAY, 9 * MINUTE, "no room"), false);
   eq(due(NOW - DAY, 10 * MINUTE, "no room"), true);
   eq(due(NOW - DAY, -400 * DAY, "no room"), true);
-  eq(due(null, HOUR), false, "it succeeded, but could not be noted");
+  eq(due(null, HOUR), false, "it succeeded, but the folder does not show it");
   eq(due(null, DAY), true);
 });
 
 Deno.test("ScheduledBackups: at the start and then once a day; a failure is shown and tried again after ten minutes", async () => {
   await withFolder(async (folder) => {
-    const kv = `${folder}/relay.kv`;
+    const kv = `${folder}/relay.kv`, backups = `${folder}/backups`;
     const started: string[] = [];
     const fails = new Set([1, 2]);
     let noted = (): void => {};
     await using world = await World.open({
       sole: true,
       settings: { kv },
-      config: { backups: { folder: "/backup", keep_days: 3 } },
+      config: { backups: { folder: backups, keep_days: 3 } },
       storeBackups: {
         add(folder, keepMs) {
-          started.push(`${folder} ${keepMs / DAY}`);
+          started.push(`${folder === backups} ${keepMs / DAY}`);
           if (fails.has(started.length)) return Promise.reject(new Error("there is no room"));
           return Promise.resolve(noted());
         },
       },
     });
-    noted = () => {
-      const taken_at = new Date(world.clock.now()).toISOString();
-      noteBackup(kv, { taken_at, epoch: world.app.epoch } as Manifest);
-    };
+    noted = () => putBackup(backups, world.app.epoch, world.clock.now(), started.length);
     const { token } = await world.signUp();
     const shown = async () => {
       const { body } = await world.call("GET", "/health", { as: token });
@@ -55,7 +72,7 @@ Deno.test("ScheduledBackups: at the start and then once a day; a failure is show
       return [body.last_backup_error, Object.fromEntries([...counts].map((c) => c.slice(1)))];
     };
     await world.settle();
-    deq(started, ["/backup 3"]);
+    deq(started, ["true 3"]);
     deq(await shown(), ["there is no room", { succeeded: "0", failed: "1" }]);
     const logged = world.logged.find(({ message }) => message === "the scheduled backup failed");
     eq(logged?.level, "error");
@@ -78,6 +95,40 @@ Deno.test("ScheduledBackups: at the start and then once a day; a failure is show
     eq(await pass(400 * DAY), 5, "the clock is a year ahead");
     eq(await pass(-400 * DAY), 6, "and is set right again");
     eq(await pass(HOUR), 6);
+  });
+});
+
+Deno.test("ScheduledBackups: only a backup of this store in the folder counts, also one from before a restart", async () => {
+  await withFolder((folder) => {
+    const kv = `${folder}/relay.kv`, backups = `${folder}/backups`;
+    const clock = new ManualClock();
+    const isTaken = (at = backups) => {
+      let started = 0;
+      new ScheduledBackups({
+        ports: {
+          clock,
+          log: { info: () => {}, error: () => {} },
+          storeBackups: { add: () => Promise.resolve(void started++) },
+        },
+        config: () => ({ backups: { folder: at, every_hours: 24, keep_days: 1 } }),
+        settings: { kv },
+        epoch: "e_first",
+        background: { run: (_, task) => void task() },
+        metrics: { backup: () => {} },
+      }).sweep();
+      return started === 1;
+    };
+    const taken_at = new Date(clock.now()).toISOString();
+    noteBackup(kv, { taken_at, epoch: "e_first" } as Manifest);
+    eq(isTaken(), true, "one was taken elsewhere");
+    putBackup(backups, "e_other", clock.now(), 9);
+    eq(isTaken(), true, "the folder has one of another store");
+    putBackup(backups, "e_first", clock.now() - DAY, 1);
+    eq(isTaken(), true, "the folder has one of the day before");
+    putBackup(backups, "e_first", clock.now() - HOUR, 2);
+    eq(isTaken(), false);
+    eq(isTaken(kv + ".last-backup"), true, "a folder that cannot be read: the attempt says why");
+    return Promise.resolve();
   });
 });
 

@@ -150,3 +150,21 @@ Deno.test("compliance: usable keys are listed before ended ones and counted sepa
     "names, ids as tooltips",
   );
 });
+
+Deno.test("compliance: keys of a deactivated creator have no rights, and the review says why", async () => {
+  await using world = await World.open();
+  await world.signUp(); // the host
+  const owner = await world.signUp();
+  const clerk = await world.join(owner, ["admin"]);
+  const key = await world.key(clerk, ["agents:read", "agents:write"]);
+  const shown = async () => {
+    const { report } = await make(world, owner, "access-review", "24h");
+    const { rights, remarks } = report.access!.api_keys.listed.find(({ id }) => id === key.id)!;
+    return [rights, remarks.filter((remark) => remark !== UNUSED)];
+  };
+  deq(await shown(), [["agents:read", "agents:write"], []]);
+  const path = `/api/v1/users/${clerk.userId}/deactivate`;
+  const { status, text } = await world.call("POST", path, { as: owner.token });
+  eq(status, 200, text);
+  deq(await shown(), [[], ["its creator is gone or deactivated"]]);
+});

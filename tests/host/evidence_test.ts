@@ -121,6 +121,25 @@ Deno.test("evidence: only readers of reports and of the log get it, and nobody a
   });
 });
 
+Deno.test("evidence: a reader of the log who may no longer read reports gets no more of it", async () => {
+  await using world = await World.open();
+  await world.signUp(); // the host
+  const owner = await world.signUp();
+  for (const [name, right] of [["auditor", "audit:read"], ["reporter", "compliance:read"]]) {
+    const body = { name, permissions: [right] };
+    eq((await world.call("POST", "/api/v1/roles", { as: owner.token, body })).status, 201);
+  }
+  const reader = await world.join(owner, ["auditor", "reporter"]);
+  const path = "/api/v1/compliance/evidence?period=24h";
+  const stream = (await world.raw("GET", path, { as: reader.token })).body!.getReader();
+  ok((await stream.read()).value!.length > 0);
+  const body = { user_id: reader.userId };
+  await world.call("POST", "/api/v1/roles/reporter/revoke", { as: owner.token, body });
+  await rejects(async () => {
+    while (!(await stream.read()).done);
+  });
+});
+
 const SEED = 20_261_126;
 
 Deno.test(`evidence: one changed byte anywhere is named by both verifiers, seed ${SEED}`, async () => {

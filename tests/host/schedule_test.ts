@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { reports } from "../../kv/records/report.ts";
 import { makeScheduledReports } from "../../core/host/compliance/schedule.ts";
 import { type Account, World } from "../support/world.ts";
 import { ask, HOUR_MS, list } from "./compliance_fixtures.ts";
@@ -23,8 +24,8 @@ async function later(world: World, ms: number, times = 2): Promise<void> {
 async function made(world: World, { email }: Account) {
   const body = { email, password: "password 1" };
   const { token } = (await world.call("POST", "/api/v1/login", { body })).body;
-  const { reports } = (await list(world, token)).body;
-  return reports.map((
+  const { body: listed } = await list(world, token);
+  return listed.reports.map((
     { type, period, status, requested_by }: {
       type: string;
       period: { asked: string };
@@ -99,4 +100,35 @@ Deno.test("schedule: an ended one makes nothing, and a wrong one is refused", as
   eq((await set(world, owner, { every: null })).body.next_at, null);
   await later(world, 40 * DAY_MS);
   deq(await made(world, owner), []);
+});
+
+Deno.test("schedule: a failing one is logged, stays due and does not stop those of others", async () => {
+  await using world = await World.open();
+  const owners = [await world.signUp(), await world.signUp(), await world.signUp()];
+  for (const owner of owners) await set(world, owner, { every: "month", types: ["soc2"] });
+  world.clock.nowMs += 32 * DAY_MS;
+  await world.renewPresence();
+  const { app } = world;
+  let commits = 0;
+  const store = new Proxy(app.store, {
+    get(target, name) {
+      if (name === "transact" && commits++ === 1) {
+        return () => Promise.reject(new Error("it cannot be queued"));
+      }
+      const value = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const { signals, ports } = app;
+  await makeScheduledReports({ store, signals, ports }, app.reports);
+  await world.settle();
+  const counts = async () => {
+    const all = owners.map(({ org }) => app.store.count(reports, { org, space: "live" }));
+    return (await Promise.all(all)).toSorted();
+  };
+  deq(await counts(), [0, 1, 1]);
+  const logged = world.logged.filter(({ message }) => /scheduled reports were not/.test(message));
+  eq(logged.length, 1);
+  await later(world, 0);
+  deq(await counts(), [1, 1, 1]);
 });

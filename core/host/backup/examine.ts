@@ -25,7 +25,7 @@ import {
   overdueBefore,
 } from "./findings.ts";
 import { checkBackup } from "./check.ts";
-import { newestAdded } from "./keep.ts";
+import { newestAdded, newestTakenMs } from "./keep.ts";
 import { lastBackupOf } from "./last_backup.ts";
 import { sealersOf } from "./manifest.ts";
 import { DUE_KEY, INSTALLATION_KEY } from "./stored.ts";
@@ -125,27 +125,32 @@ async function examineRecords(
   ];
 }
 
-/** Reads the newest backup of the schedule's folder, as a restore would. */
+/** Reads the newest backup of the schedule's folder, as a restore would. With a schedule no other backup counts. */
 function examineBackups(
   kv: string,
   installation: unknown,
   { settings, backups: { folder, every_hours }, nowMs, entropy }: Examination,
   served: boolean,
 ): Finding {
-  let epoch = "";
   let fault: string | null = null;
+  let takenMs: number | null = null;
   try {
-    epoch = InstallationRecord.parse(installation).epoch;
+    const { epoch } = InstallationRecord.parse(installation);
     const newest = folder !== null && isThere(folder) ? newestAdded(folder, epoch) : null;
+    takenMs = folder === null ? notedMs(kv, epoch) : newestTakenMs(folder, epoch);
     const secrets = secretsKnown(settings);
     if (newest !== null && secrets !== null) checkBackup(newest, sealersOf(secrets, entropy));
   } catch (error) {
     fault = (error as Error).message;
   }
-  const taken = lastBackupOf(kv, epoch);
-  const takenMs = typeof taken === "string" ? Date.parse(taken) : null;
   const everyMs = folder === null ? null : every_hours * HOUR_MS;
   return judgeBackup(takenMs, { everyMs, fault, nowMs, served });
+}
+
+/** When the newest backup that is noted beside the store was taken. */
+function notedMs(kv: string, epoch: string): number | null {
+  const taken = lastBackupOf(kv, epoch);
+  return typeof taken === "string" ? Date.parse(taken) : null;
 }
 
 function examineSecret(

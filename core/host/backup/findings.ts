@@ -167,8 +167,8 @@ export function judgeJobs(
 }
 
 /**
- * Judges the backups. `takenMs` is when the newest was taken, as noted beside the store; `fault` says what is wrong with
- * the newest one of the schedule's folder, which is read, and `everyMs` is null without a schedule.
+ * Judges the backups. `takenMs` is when the newest was taken, of the schedule's folder or else as noted beside the
+ * store; `fault` says what is wrong with the newest one of that folder, and `everyMs` is null without a schedule.
  */
 export function judgeBackup(
   takenMs: number | null,

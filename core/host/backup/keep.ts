@@ -50,14 +50,28 @@ export function addBackup(
   return { path: place(manifest), manifest, removed, unremoved };
 }
 
+/** A backup in a folder. */
+type Found = Pick<Added, "path" | "manifest">;
+
 /** The newest backup that was added to a folder, of the store with this epoch; null without one. */
-export function newestAdded(folder: string, epoch: string): string | null {
-  let newest: { readonly path: string; readonly versionstamp: string } | null = null;
-  for (const { path, manifest: { versionstamp } } of added(folder, epoch)) {
+export const newestAdded = (folder: string, epoch: string): string | null =>
+  newestIn(folder, epoch)?.path ?? null;
+
+/** When the newest backup of a folder was taken, in ms; null without one, also when there is no such folder. */
+export function newestTakenMs(folder: string, epoch: string): number | null {
+  const newest = isThere(folder) ? newestIn(folder, epoch) : null;
+  return newest && Date.parse(newest.manifest.taken_at);
+}
+
+function newestIn(folder: string, epoch: string): Found | null {
+  let newest: Found | null = null;
+  for (const found of added(folder, epoch)) {
     // Commits have an order that no clock changes.
-    if (newest === null || versionstamp > newest.versionstamp) newest = { path, versionstamp };
+    if (newest === null || found.manifest.versionstamp > newest.manifest.versionstamp) {
+      newest = found;
+    }
   }
-  return newest?.path ?? null;
+  return newest;
 }
 
 /** The paths of the store's backups that are older than `keepMs` when the newest one was taken. */
@@ -71,10 +85,7 @@ function expired(folder: string, newest: Manifest, keepMs: number): string[] {
 }
 
 /** The backups that were added to a folder, of the store with this epoch. Renamed ones do not count. */
-function* added(
-  folder: string,
-  epoch: string,
-): Generator<{ readonly path: string; readonly manifest: Manifest }> {
+function* added(folder: string, epoch: string): Generator<Found> {
   for (const { name, isDirectory } of Deno.readDirSync(folder)) {
     const path = `${folder}/${name}`;
     const manifest = isDirectory ? manifestIn(path) : null;

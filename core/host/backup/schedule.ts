@@ -1,6 +1,7 @@
 import { type Clock, isWithin } from "../../../kv/store/clock.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../kv/store/durations.ts";
-import { lastBackupOf } from "./last_backup.ts";
+import { isFile } from "../../../kv/maintenance/location.ts";
+import { newestTakenMs } from "./keep.ts";
 
 /** A failed backup is tried again after this time, or when the next one is due. */
 const RETRY_MS = 10 * MINUTE_MS;
@@ -47,14 +48,23 @@ export function isBackupDue(
 ): boolean {
   if (newestMs !== null && isWithin(newestMs, everyMs, nowMs)) return false;
   if (last === null) return true;
-  // An attempt that succeeded counts although it could not be noted beside the store.
+  // An attempt that succeeded counts although the folder no longer shows it.
   const pauseMs = last.error === null ? everyMs : Math.min(everyMs, RETRY_MS);
   return !isWithin(last.startedMs, pauseMs, nowMs);
 }
 
+/** When the newest one of the folder was taken; null also for a folder that cannot be read: the attempt says why. */
+function newestMsIn(folder: string, epoch: string): number | null {
+  try {
+    return newestTakenMs(folder, epoch);
+  } catch {
+    return null;
+  }
+}
+
 /**
- * The scheduled backups of an embedded store, one at a time. The time of the newest one is beside the store; of the
- * attempts only the last is remembered, so a restarted relay tries at once when a backup is due.
+ * The scheduled backups of an embedded store, one at a time. The newest one of the folder says when the next is due: a
+ * backup that was taken elsewhere does not count. Of the attempts only the last is remembered, so a restarted relay tries at once when a backup is due.
  */
 export class ScheduledBackups {
   #running: AbortController | null = null;
@@ -72,9 +82,8 @@ export class ScheduledBackups {
     const { config, settings, epoch, ports, background } = this.parts;
     const { folder, every_hours, keep_days } = config().backups;
     if (folder === null || this.#running !== null) return;
-    const newest = lastBackupOf(settings.kv, epoch);
-    if (newest === undefined) return; // not an embedded store
-    const newestMs = newest === null ? null : Date.parse(newest);
+    if (!isFile(settings.kv)) return;
+    const newestMs = newestMsIn(folder, epoch);
     const startedMs = ports.clock.now();
     if (!isBackupDue(newestMs, this.#last, every_hours * HOUR_MS, startedMs)) return;
     const running = this.#running = new AbortController();

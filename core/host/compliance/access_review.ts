@@ -77,7 +77,6 @@ export async function accessNow(
   const usable = (key: ApiKeyRecord) => isUsable(key, nowMs);
   const keys = (await first(store, apiKeys, tenant, KEYS_READ_MAX))
     .sort((a, b) => Number(usable(b)) - Number(usable(a)));
-  const activeUsers = new Set(people.filter(({ active }) => active).map(({ id }) => id));
   const linksOf = await telegramLinksOf(store, tenant, counted.links);
   const rightsOfRole = new Map<string, readonly string[]>();
   const rightsBy = async (roles: readonly string[]): Promise<ReadonlySet<string>> => {
@@ -87,9 +86,6 @@ export async function accessNow(
     }
     return new Set(roles.flatMap((role) => rightsOfRole.get(role)!));
   };
-  const creatorRights = async (id: string): Promise<ReadonlySet<string>> =>
-    await rightsBy((await store.get(users, homeOf(tenant.org), id))?.roles ?? []);
-  const knowsAll = people.length < listedMax && tenant.space === "live";
   const holders = {
     users: {
       total: await store.count(users, tenant),
@@ -106,8 +102,9 @@ export async function accessNow(
       usable: keys.filter(usable).length,
       listed: await Promise.all(
         keys.slice(0, listedMax).map(async (key) => {
-          const orphan = knowsAll && !activeUsers.has(key.created_by);
-          const given = await creatorRights(key.created_by);
+          const creator = await store.get(users, homeOf(tenant.org), key.created_by);
+          const orphan = !creator?.active;
+          const given = await rightsBy(creator?.active ? creator.roles : []);
           const rights = key.scopes.filter((scope) => given.has(scope));
           return reviewKey(key, activityOf(counted, [key.id]), { nowMs, orphan, rights });
         }),
@@ -193,7 +190,9 @@ function reviewKey(
       ...(did.rows_in_period === 0 ? [UNUSED] : []),
       ...(days > ROTATE_DAYS ? [`its value is older than ${ROTATE_DAYS} days`] : []),
       ...(orphan ? ["its creator is gone or deactivated"] : []),
-      ...(rights.length < scopes.length ? ["its creator lacks the rights for some scopes"] : []),
+      ...(!orphan && rights.length < scopes.length
+        ? ["its creator lacks the rights for some scopes"]
+        : []),
       ...(rights.includes("system:write") ? [CHANGES_SYSTEM] : []),
     ]
     : [`is ${status}`];

@@ -1,5 +1,5 @@
 import { isImplausible } from "../../../kv/store/clock.ts";
-import type { Tenant } from "../../../kv/store/collection.ts";
+import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import { DAY_MS, HOUR_MS } from "../../../kv/store/durations.ts";
 import { everyQueued } from "../../../kv/store/iterate.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
@@ -100,7 +100,16 @@ export async function makeScheduledReports(
   for await (
     const { tenant } of everyQueued(store, reportSchedules, "due", { limit: PAGE, before })
   ) {
-    await store.transact((tx) => makeDue(relay, tx, tenant, jobs));
+    try {
+      await store.transact((tx) => makeDue(relay, tx, tenant, jobs));
+    } catch (error) {
+      // It stays due, and the others go on.
+      const { stack } = error as Error;
+      ports.log.error("scheduled reports were not queued", {
+        log: tenantKey(tenant),
+        error: stack,
+      });
+    }
   }
   // The clock ran ahead when these were set: the present period is the next one.
   const { items: [last] } = await store.queued(reportSchedules, "due", { limit: 1, reverse: true });

@@ -16,15 +16,15 @@ import { periodOf, type ReadReport, showPeriod } from "../compliance/reports.ts"
 import { rangeOf } from "../compliance/scan.ts";
 import { type ArchiveFile, textFile, writeArchive } from "./archive.ts";
 import { evidenceReports, type ReportSubject } from "./evidence_reports.ts";
+import { inParts } from "./parts.ts";
 import { readmeOf } from "./readme.ts";
-import { ReceiptCollector } from "./receipts.ts";
 import { checkpointsBetween, growthTo, type Witness, witnessesOf } from "./witnesses.ts";
 import verifierInPython from "../../../docs/verify.py" with { type: "text" };
 import verifierInTypeScript from "../../../docs/verify.ts" with { type: "text" };
 import verifierOfLogs from "../../../docs/verify_log.ts" with { type: "text" };
 
-/** The size from which on rows begin a new file: an archive is written with about this much memory. */
-const PART_BYTES = 256 * 1024;
+/** The rights of which each reader of reports has one. */
+const REPORT_READERS = ["system:read", "compliance:read"] as const;
 const NDJSON = "application/x-ndjson";
 
 /** The parts of the relay that making an archive uses. */
@@ -98,6 +98,7 @@ async function* whileAllowed(
   for await (const piece of pieces) {
     yield piece;
     await authenticator.mustStillHave(actor, READERS);
+    await authenticator.mustStillHave(actor, REPORT_READERS);
   }
 }
 
@@ -179,42 +180,5 @@ async function* rowsOf(
 ): AsyncGenerator<ArchiveFile> {
   const tree = { ...await audit.reach(tenant), size };
   const { body } = await provenRows(work, tree, { startMs: from_ms, endMs: to_ms }, NDJSON);
-  const collector = new ReceiptCollector();
-  const rows = new Parts("audit"), receipts = new Parts("receipts");
-  for await (const text of body) {
-    rows.add(text);
-    if (rows.isFull) yield rows.next();
-    receipts.add(linesOf(collector.take(text)));
-    if (receipts.isFull) yield receipts.next();
-  }
-  receipts.add(linesOf(collector.end()));
-  yield rows.next();
-  yield receipts.next();
-}
-
-/** A long text that becomes several files, each with whole lines. */
-class Parts {
-  #number = 0;
-  #pieces: Uint8Array<ArrayBuffer>[] = [];
-  #bytes = 0;
-
-  constructor(private readonly folder: string) {}
-
-  add(text: string): void {
-    const piece = new TextEncoder().encode(text);
-    this.#pieces.push(piece);
-    this.#bytes += piece.length;
-  }
-
-  get isFull(): boolean {
-    return this.#bytes >= PART_BYTES;
-  }
-
-  next(): ArchiveFile {
-    const name = `${this.folder}/${String(++this.#number).padStart(6, "0")}.ndjson`;
-    const file = { name, pieces: this.#pieces };
-    this.#pieces = [];
-    this.#bytes = 0;
-    return file;
-  }
+  yield* inParts(body);
 }

@@ -26,7 +26,12 @@ const SignedReport = z.looseObject({
     period: z.looseObject({ from: z.string(), to: z.string() }),
     generated_at: z.string(),
     statement: z.string(),
-    log: z.looseObject({ checkpoint: z.string(), size: z.int(), rows: z.int() }),
+    log: z.looseObject({
+      checkpoint: z.string(),
+      public_key: z.string().optional(),
+      size: z.int(),
+      rows: z.int(),
+    }),
   }),
   note: z.string(),
   public_key: z.string(),
@@ -80,8 +85,8 @@ function problemOf({ id, type, report, note }: SignedReport, key: NoteKey): stri
   }
   const state = readStatement(report.log.checkpoint);
   const logged = state !== null && state.origin === key.name && state.size === report.log.size &&
-    verifiesNote(report.log.checkpoint, key);
-  if (!logged) return "the checkpoint of the log is not by the same key";
+    verifiesNote(report.log.checkpoint, logKeyOf(report, key));
+  if (!logged) return "the checkpoint of the log is not by the key of this log";
   const signed = [
     report.format,
     key.name,
@@ -93,4 +98,13 @@ function problemOf({ id, type, report, note }: SignedReport, key: NoteKey): stri
     "",
   ].join("\n");
   return signedTextOf(note) === signed ? null : "its content is not what was signed";
+}
+
+/**
+ * The key of the log's checkpoint: the one that the report names, because the log's key may be replaced before the
+ * report is signed. What is signed covers it. Only a key of the same log counts.
+ */
+function logKeyOf({ log }: SignedReport["report"], key: NoteKey): NoteKey {
+  const named = log.public_key === undefined ? null : readKey(log.public_key);
+  return named?.name === key.name ? named : key;
 }
