@@ -42,8 +42,7 @@ export const oauthServices: readonly Service[] = [
   endpoint(
     OAUTH.registration,
     201,
-    async ({ relay, request }) =>
-      registerClient(relay.ports, await readJson(relay, request, BOUNDS)),
+    async ({ relay, request }) => registerClient(relay, await readJson(relay, request, BOUNDS)),
   ),
   endpoint(
     OAUTH.token,
@@ -60,7 +59,8 @@ export const oauthServices: readonly Service[] = [
   ),
 ];
 
-const partsOf = ({ relay: { store, ports, sealer, signals }, info }: Visit) => ({
+const partsOf = ({ relay: { config, store, ports, sealer, signals }, info }: Visit) => ({
+  config,
   store,
   ports,
   sealer,

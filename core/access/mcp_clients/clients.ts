@@ -38,11 +38,22 @@ const RedirectUris = z.array(
 const Metadata = z.looseObject({ client_name: Name.optional(), redirect_uris: RedirectUris });
 const Registered = z.tuple([z.string(), Name, RedirectUris]);
 
+/** Why a relay whose configuration has no MCP clients refuses them. */
+export const LETS_NONE_IN =
+  "This relay lets no MCP clients act for people: `auth.mcp_clients` of its RELAY_CONFIG is " +
+  "false. Give the client an API key.";
+
 /** Registers a client (RFC 7591): answers its id, which needs no secret. @throws {Fault} VALIDATION_FAILED */
 export function registerClient(
-  { entropy, clock }: Pick<Ports, "entropy" | "clock">,
+  { ports: { entropy, clock }, config }: {
+    readonly ports: Pick<Ports, "entropy" | "clock">;
+    readonly config: () => { readonly auth: { readonly mcp_clients: boolean } };
+  },
   body: unknown,
 ) {
+  if (!config().auth.mcp_clients) {
+    throw new Fault("VALIDATION_FAILED", LETS_NONE_IN, { reason: "access_denied" });
+  }
   const read = Metadata.safeParse(body);
   if (!read.success) {
     const [{ path, message }] = read.error.issues as [z.core.$ZodIssue];

@@ -5,7 +5,7 @@ import type { Stepping, Work } from "../../work/work.ts";
 import { mustActForPerson, mustBeSignedIn } from "../people/person.ts";
 import { homeOf } from "../roles/grant.ts";
 import { grantCredential, makeRefreshSecret } from "../sign_in/refresh_token.ts";
-import type { McpClients } from "./clients.ts";
+import { LETS_NONE_IN, type McpClients } from "./clients.ts";
 import { endSurplusGrants, noteGrant } from "./grants.ts";
 import { isRegistered, withQuery } from "./redirects.ts";
 
@@ -123,11 +123,7 @@ async function check(
   clients: Clients,
   asked: Request,
 ) {
-  if (!config().auth.mcp_clients) {
-    const message = "This relay lets no MCP clients act for people: `auth.mcp_clients` of its " +
-      "RELAY_CONFIG is false. Give the client an API key.";
-    throw new Fault("FORBIDDEN", message);
-  }
+  if (!config().auth.mcp_clients) throw new Fault("FORBIDDEN", LETS_NONE_IN);
   const client = await clients.find(asked.client_id);
   if (!isRegistered(client.redirectUris, asked.redirect_uri)) {
     throw invalid("redirect_uri", "must be an address that the client has registered");

@@ -55,7 +55,10 @@ export async function endMcpClient(work: Writing, id: string) {
 }
 
 /** What a request of a client needs: it has no caller. */
-export type ByClient = Pick<Stepping, "store" | "ports" | "sealer" | "signals" | "request">;
+export type ByClient = Pick<
+  Stepping,
+  "config" | "store" | "ports" | "sealer" | "signals" | "request"
+>;
 type By = Pick<ByClient, "ports" | "signals" | "request">;
 
 /** Ends a grant, and with it all tokens of its client. */
