@@ -127,6 +127,8 @@ async function takeRefreshToken(
   { number }: GrantCredential,
 ) {
   const nowMs = parts.ports.clock.now();
+  // A restored backup does not know the newest token yet, which nobody stole.
+  if (number > grant.refresh_count) throw refusal("invalid_grant", UNKNOWN);
   if (number === grant.refresh_count) {
     const next = tx.put(mcpGrants, home, rotated(grant, nowMs));
     noteGrant(parts, tx, home, next, "mcp_client_refreshed", {});
