@@ -84,7 +84,7 @@ export async function decideConsent(
     if (session === null || session.epoch !== user?.session_epoch) {
       throw new Fault("FORBIDDEN", "Your session has ended.");
     }
-    await endSurplusGrants(tx, home, actor.userId);
+    await endSurplusGrants(work, tx, home, actor.userId);
     const { epoch, second_factor, issuer } = session;
     const grant = tx.insert(mcpGrants, home, {
       id,

@@ -200,10 +200,21 @@ Deno.test("mcp clients: a person has at most 50; the one with the earliest end g
   await using world = await World.open();
   const owner = await world.signUp();
   const first = await connected(world, owner);
-  for (let n = 0; n < 50; n++) {
+  for (let n = 0; n < 48; n++) {
     world.clock.nowMs += 1;
     await connected(world, owner);
   }
+  // A consent whose code is not exchanged yet stays, though it would end first.
+  const asked = askedBy(await register(world));
+  const code = await codeBy(world, owner.token, asked);
+  deq(await detailsOf(world, owner.token, "mcp_client_ended"), []);
+  await connected(world, owner);
+  deq(
+    (await detailsOf(world, owner.token, "mcp_client_ended"))
+      .map(({ client, reason }: Record<string, string>) => [client, reason]),
+    [["Example", "surplus"]],
+  );
+  eq((await exchange(world, asked, code)).status, 200);
   eq(await toolsOf(world, first.access_token), "ended");
   const home = { org: owner.org, space: "live" } as const;
   eq((await world.app.store.list(mcpGrants, home, { limit: 100 })).items.length, 50);
