@@ -119,12 +119,12 @@ export async function decideConsent(
 
 /** Checks what a client asks for; nothing is sent to an address that is not the client's. */
 async function check(
-  { request: { origin }, config }: Work,
+  { actor, request: { origin }, config }: Work,
   clients: Clients,
   asked: Request,
 ) {
   if (!config().auth.mcp_clients) throw new Fault("FORBIDDEN", LETS_NONE_IN);
-  const client = await clients.find(asked.client_id);
+  const client = await clients.find(asked.client_id, actor.tenant.org);
   if (!isRegistered(client.redirectUris, asked.redirect_uri)) {
     throw invalid("redirect_uri", "must be an address that the client has registered");
   }
