@@ -151,8 +151,12 @@ Deno.test("mcp clients: a code is bound to its client, address, challenge, resou
   deq(oauth(await exchange(world, asked, code)), [400, "invalid_grant"]);
   // None of these attempts spent a code that is fresh.
   const fresh = await codeBy(world, owner.token, asked);
+  const empty = await exchange(world, asked, fresh, { client_id: "" });
+  deq(oauth(empty), [400, "invalid_request"]);
   for (const [more] of wrong.slice(0, 5)) await exchange(world, asked, fresh, more);
   eq((await exchange(world, asked, fresh, { resource: `${ORIGIN}/mcp` })).status, 200);
+  const last = await codeBy(world, owner.token, asked);
+  eq((await exchange(world, asked, last, { resource: "" })).status, 200);
 });
 
 Deno.test("mcp clients: refresh tokens rotate; a lost answer is repeated, and a later reuse ends the client", async () => {
@@ -252,7 +256,7 @@ Deno.test("mcp clients: the token endpoint takes one form with each field once",
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   const twice = await beside(world, "POST", "/oauth/token", {
     headers,
-    body: "grant_type=a&grant_type=a",
+    body: "grant_type=a&grant_type=",
   });
   deq(oauth(twice), [400, "invalid_request"]);
   const json = await beside(world, "POST", "/oauth/token", {

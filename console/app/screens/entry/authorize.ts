@@ -17,7 +17,7 @@ import { html } from "htm/preact";
 import { query } from "../../router.ts";
 import { may, me } from "../../session.ts";
 
-/** What the relay reads of an authorization request; clients may send more. */
+/** What the relay reads of an authorization request; clients may send more, and empty fields count as left out. */
 const FIELDS = [
   ...["response_type", "client_id", "redirect_uri", "code_challenge", "code_challenge_method"],
   ...["state", "scope", "resource"],
@@ -28,7 +28,9 @@ type Asked = Operations["mcp_clients.read_request"]["body"];
 /** Asks the viewer whether an MCP client may act for them. The address holds what the client asks for. */
 export default function Authorize() {
   const [request] = useState(() =>
-    Object.fromEntries(Object.entries(query.value).filter(([name]) => FIELDS.includes(name)))
+    Object.fromEntries(
+      Object.entries(query.value).filter(([name, value]) => FIELDS.includes(name) && value !== ""),
+    )
   );
   // The relay checks every field.
   const asked = request as unknown as Asked;
