@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import {
-  call,
+  callLive,
   type McpConsent,
   type Operations,
   type Scope,
@@ -25,7 +25,10 @@ const FIELDS = [
 
 type Asked = Operations["mcp_clients.read_request"]["body"];
 
-/** Asks the viewer whether an MCP client may act for them. The address holds what the client asks for. */
+/**
+ * Asks the viewer whether an MCP client may act for them. The address holds what the client asks for; the space that it
+ * names does not count, since the viewer chooses one.
+ */
 export default function Authorize() {
   const [request] = useState(() =>
     Object.fromEntries(
@@ -35,7 +38,7 @@ export default function Authorize() {
   // The relay checks every field.
   const asked = request as unknown as Asked;
   const consent = useData(
-    (signal) => call("mcp_clients.read_request", { body: asked, signal }),
+    (signal) => callLive("mcp_clients.read_request", { body: asked, signal }),
     [],
   );
   const known = useScopes();
@@ -76,7 +79,7 @@ function Question({ asked, consent, known }: {
   const decide = (approve: boolean) =>
     change.run(async () => {
       const choice = approve ? { scopes: chosen as McpConsent["scopes"] } : {};
-      const { redirect_to } = await call("mcp_clients.decide", {
+      const { redirect_to } = await callLive("mcp_clients.decide", {
         body: { ...asked, ...choice, approve, space: space as Space },
       });
       setDecided(redirect_to);
