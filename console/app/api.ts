@@ -13,6 +13,9 @@ const clients = {
 export const call: typeof clients.live.call = (id, ...input) =>
   clients[space.value].call(id, ...input);
 
+/** Calls an operation that only the live space has, whichever is shown. */
+export const callLive = clients.live.call;
+
 /** Opens an answer whose body the caller reads. */
 export const open: typeof clients.live.open = (id, ...input) =>
   clients[space.value].open(id, ...input);

@@ -222,7 +222,6 @@ export const SCREENS: readonly Screen[] = [
   {
     path: "/authorize",
     title: "Connect a client",
-    liveOnly: true,
     load: () => import("./screens/entry/authorize.ts"),
   },
   {

@@ -16,6 +16,8 @@ export interface Section {
   readonly anchor: string;
   readonly title: string;
   readonly text: string;
+  /** Both in lower case, in which the search looks. */
+  readonly lower: { readonly title: string; readonly text: string };
 }
 
 export interface Guide {
@@ -135,7 +137,12 @@ function sectionsOf(tokens: readonly Token[], anchorOf: (heading: string) => str
       sections.push({ anchor: anchorOf(token.text), title: plain(token.text), text: "" });
     } else sections.at(-1)!.text += plain(token.raw);
   }
-  return sections;
+  return sections.map(({ anchor, title, text }) => ({
+    anchor,
+    title,
+    text,
+    lower: { title: title.toLowerCase(), text: text.toLowerCase() },
+  }));
 }
 
 /** Markdown without its marks, on one line. */

@@ -3,6 +3,8 @@ import type { Guide, Section } from "./markdown.ts";
 
 /** Longer queries are cut. */
 export const QUERY_LENGTH_MAX = 100;
+/** Further words of a query do not count, because anybody may search. */
+const WORDS_MAX = 8;
 const RESULTS_MAX = 40;
 /** Characters of a section that are shown around the first word. */
 const SHOWN_BEFORE = 60;
@@ -17,14 +19,17 @@ interface Hit {
 
 /** The sections that have all words of a query, ignoring case: those with words in their titles first. */
 export function found(guides: readonly Guide[], query: string): Html {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const all = new Set(query.toLowerCase().split(/\s+/).filter(Boolean));
+  const words = [...all].slice(0, WORDS_MAX);
   const hits = guides.flatMap((guide) =>
     guide.sections.flatMap((section) => hitOf(guide, section, words))
   );
   hits.sort((a, b) => b.score - a.score);
   const count = hits.length === 1 ? "1 section" : `${hits.length} sections`;
   return markup`<h1>Search</h1>
-<p role="status">${hits.length === 0 ? "No section" : count} with “${query}”.
+<p role="status">${hits.length === 0 ? "No section" : count} with “${query}”.${
+    all.size > WORDS_MAX && ` Only the first ${WORDS_MAX} words count.`
+  }
 ${
     hits.length > RESULTS_MAX && `The first ${RESULTS_MAX} are shown.`
   } <a href="/guides">All guides</a></p>
@@ -32,21 +37,24 @@ ${
 }
 
 function hitOf(guide: Guide, section: Section, words: readonly string[]): Hit[] {
-  const title = section.title.toLowerCase();
-  const page = guide.title.toLowerCase();
-  const text = section.text.toLowerCase();
-  if (!words.every((word) => title.includes(word) || page.includes(word) || text.includes(word))) {
-    return [];
+  const { title, text } = section.lower;
+  const page = guide.sections[0]!.lower.title;
+  let [inTitle, inPage, inText, first] = [0, 0, 0, Infinity];
+  for (const word of words) {
+    const isInTitle = title.includes(word);
+    const isInPage = page.includes(word);
+    const at = text.indexOf(word);
+    if (!isInTitle && !isInPage && at < 0) return [];
+    if (isInTitle) inTitle++;
+    if (isInPage) inPage++;
+    if (at >= 0) {
+      inText++;
+      first = Math.min(first, at);
+    }
   }
-  const within = (where: string) => words.filter((word) => where.includes(word)).length;
-  if (within(title) + within(text) === 0 && section !== guide.sections[0]) return [];
-  const positions = words.map((word) => text.indexOf(word)).filter((at) => at >= 0);
-  return [{
-    guide,
-    section,
-    score: 4 * within(title) + 2 * within(page) + within(text),
-    first: positions.length === 0 ? 0 : Math.min(...positions),
-  }];
+  if (inTitle + inText === 0 && section !== guide.sections[0]) return [];
+  const score = 4 * inTitle + 2 * inPage + inText;
+  return [{ guide, section, score, first: inText === 0 ? 0 : first }];
 }
 
 function shown({ guide, section, first }: Hit): Html {

@@ -29,7 +29,7 @@ export {
 export { JobRunner, stepEach } from "./job_runner.ts";
 export { logLine } from "./log_line.ts";
 export { fetchBy } from "./outbound/as_fetch.ts";
-export { mustBeDialable, mustLeadOutside } from "./outbound/dialable.ts";
+export { mustBeDialable, mustResolveOutside } from "./outbound/dialable.ts";
 export { TRANSPORT_HEADERS } from "./outbound/headers.ts";
 export {
   type Cost,

@@ -42,8 +42,7 @@ export const oauthServices: readonly Service[] = [
   endpoint(
     OAUTH.registration,
     201,
-    async ({ relay, request }) =>
-      registerClient(relay.ports, await readJson(relay, request, BOUNDS)),
+    async ({ relay, request }) => registerClient(relay, await readJson(relay, request, BOUNDS)),
   ),
   endpoint(
     OAUTH.token,
@@ -60,7 +59,8 @@ export const oauthServices: readonly Service[] = [
   ),
 ];
 
-const partsOf = ({ relay: { store, ports, sealer, signals }, info }: Visit) => ({
+const partsOf = ({ relay: { config, store, ports, sealer, signals }, info }: Visit) => ({
+  config,
   store,
   ports,
   sealer,
@@ -68,16 +68,17 @@ const partsOf = ({ relay: { store, ports, sealer, signals }, info }: Visit) => (
   request: info,
 });
 
-/** Reads a form; no field may come twice (RFC 6749, section 3.2). @throws {Fault} */
+/** Reads a form: no field may come twice, and an empty one is left out (RFC 6749, section 3.2). @throws {Fault} */
 async function readForm({ relay, request }: Visit): Promise<Form> {
   if (!FORM_TYPE.test(request.headers.get("content-type") ?? "")) {
     const message = "Send the body as application/x-www-form-urlencoded.";
     throw new Fault("VALIDATION_FAILED", message);
   }
   const fields = [...new URLSearchParams(await readText(relay, request, BOUNDS))];
-  const form = Object.fromEntries(fields);
-  if (fields.length === Object.keys(form).length) return form;
-  throw new Fault("VALIDATION_FAILED", "A field comes twice. Send each field once.");
+  if (new Set(fields.map(([name]) => name)).size !== fields.length) {
+    throw new Fault("VALIDATION_FAILED", "A field comes twice. Send each field once.");
+  }
+  return Object.fromEntries(fields.filter(([, value]) => value !== ""));
 }
 
 const respond = ({ envelope }: Visit, status: number, body: unknown): Response =>

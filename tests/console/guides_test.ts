@@ -152,6 +152,12 @@ Deno.test("guides: the search needs all words, puts titles first, and shows the 
   ok(!text.includes("<script") && text.includes("&quot;&gt;&lt;script&gt;"));
   ok((await textOf(`/guides?q=${"x".repeat(5_000)}`)).length < 30_000);
   ok((await textOf("/guides?q=a")).length < 60_000);
+  const eight = "approvals approvals a e i o r s l";
+  match(await textOf(`/guides?q=${eight} a`.replaceAll(" ", "%20")), /class="found"><li>/);
+  match(
+    await textOf(`/guides?q=${eight} qqqqq`.replaceAll(" ", "%20")),
+    /Only the first 8 words count[^]*class="found"><li>/,
+  );
   eq((await get("/guides?q=%ED%A0%80")).status, 200);
   eq(await textOf("/guides?q=%20"), await textOf("/guides"));
 });

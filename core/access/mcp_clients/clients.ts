@@ -38,11 +38,22 @@ const RedirectUris = z.array(
 const Metadata = z.looseObject({ client_name: Name.optional(), redirect_uris: RedirectUris });
 const Registered = z.tuple([z.string(), Name, RedirectUris]);
 
+/** Why a relay whose configuration has no MCP clients refuses them. */
+export const LETS_NONE_IN =
+  "This relay lets no MCP clients act for people: `auth.mcp_clients` of its RELAY_CONFIG is " +
+  "false. Give the client an API key.";
+
 /** Registers a client (RFC 7591): answers its id, which needs no secret. @throws {Fault} VALIDATION_FAILED */
 export function registerClient(
-  { entropy, clock }: Pick<Ports, "entropy" | "clock">,
+  { ports: { entropy, clock }, config }: {
+    readonly ports: Pick<Ports, "entropy" | "clock">;
+    readonly config: () => { readonly auth: { readonly mcp_clients: boolean } };
+  },
   body: unknown,
 ) {
+  if (!config().auth.mcp_clients) {
+    throw new Fault("VALIDATION_FAILED", LETS_NONE_IN, { reason: "access_denied" });
+  }
   const read = Metadata.safeParse(body);
   if (!read.success) {
     const [{ path, message }] = read.error.issues as [z.core.$ZodIssue];
@@ -91,32 +102,32 @@ export class McpClients {
 
   constructor(private readonly ports: Pick<Ports, "clock" | "outbound">) {}
 
-  /** The client of an id. @throws {Fault} VALIDATION_FAILED, UNAVAILABLE when its document cannot be fetched */
-  async find(id: string): Promise<McpClient> {
+  /** The client of an id, for a person of the organization. @throws {Fault} VALIDATION_FAILED, UNAVAILABLE when its document cannot be fetched */
+  async find(id: string, organization: string): Promise<McpClient> {
     if (id.length <= ID_CHARS_MAX) {
-      if (id.startsWith("https://")) return await this.#documented(id);
+      if (id.startsWith("https://")) return await this.#documented(id, organization);
       const client = id.startsWith(REGISTERED_PREFIX) ? registeredClient(id) : null;
       if (client !== null) return client;
     }
     throw unknown("The client is not registered here. Let it register again.");
   }
 
-  async #documented(id: string): Promise<McpClient> {
+  async #documented(id: string, organization: string): Promise<McpClient> {
     const now = this.ports.clock.now();
     const known = this.#known.get(id);
     if (known !== undefined && isWithin(known.atMs, FRESH_MS, now)) return known.client;
-    const client = await this.#load(id);
+    const client = await this.#load(id, organization);
     this.#known.set(id, { atMs: now, client });
     return client;
   }
 
-  async #load(id: string): Promise<McpClient> {
+  async #load(id: string, organization: string): Promise<McpClient> {
     const url = URL.parse(id);
     const isPlain = url !== null && url.href === id && url.pathname !== "/" && url.hash === "" &&
       url.username === "" && url.password === "";
     if (!isPlain) throw unknown("The client's id is not the address of a metadata document.");
     const answer = await this.ports.outbound.request({
-      organization: null,
+      organization,
       method: "GET",
       url: id,
       headers: { accept: "application/json" },

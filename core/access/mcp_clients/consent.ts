@@ -5,7 +5,7 @@ import type { Stepping, Work } from "../../work/work.ts";
 import { mustActForPerson, mustBeSignedIn } from "../people/person.ts";
 import { homeOf } from "../roles/grant.ts";
 import { grantCredential, makeRefreshSecret } from "../sign_in/refresh_token.ts";
-import type { McpClients } from "./clients.ts";
+import { LETS_NONE_IN, type McpClients } from "./clients.ts";
 import { endSurplusGrants, noteGrant } from "./grants.ts";
 import { isRegistered, withQuery } from "./redirects.ts";
 
@@ -84,7 +84,7 @@ export async function decideConsent(
     if (session === null || session.epoch !== user?.session_epoch) {
       throw new Fault("FORBIDDEN", "Your session has ended.");
     }
-    await endSurplusGrants(tx, home, actor.userId);
+    await endSurplusGrants(work, tx, home, actor.userId);
     const { epoch, second_factor, issuer } = session;
     const grant = tx.insert(mcpGrants, home, {
       id,
@@ -119,16 +119,12 @@ export async function decideConsent(
 
 /** Checks what a client asks for; nothing is sent to an address that is not the client's. */
 async function check(
-  { request: { origin }, config }: Work,
+  { actor, request: { origin }, config }: Work,
   clients: Clients,
   asked: Request,
 ) {
-  if (!config().auth.mcp_clients) {
-    const message = "This relay lets no MCP clients act for people: `auth.mcp_clients` of its " +
-      "RELAY_CONFIG is false. Give the client an API key.";
-    throw new Fault("FORBIDDEN", message);
-  }
-  const client = await clients.find(asked.client_id);
+  if (!config().auth.mcp_clients) throw new Fault("FORBIDDEN", LETS_NONE_IN);
+  const client = await clients.find(asked.client_id, actor.tenant.org);
   if (!isRegistered(client.redirectUris, asked.redirect_uri)) {
     throw invalid("redirect_uri", "must be an address that the client has registered");
   }

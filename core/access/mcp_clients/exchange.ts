@@ -13,6 +13,7 @@ import {
   isDerived,
   parseGrantCredential,
 } from "../sign_in/refresh_token.ts";
+import { LETS_NONE_IN } from "./clients.ts";
 import { isAt } from "./consent.ts";
 import { type ByClient, endGrant, noteGrant } from "./grants.ts";
 
@@ -36,6 +37,7 @@ const GRANT_TYPES = new Map<string, readonly [kind: GrantCredential["kind"], fie
 
 /** Exchanges a code, or the newest refresh token, for tokens. @throws {Fault} VALIDATION_FAILED */
 export async function issueMcpTokens(parts: ByClient, form: Form) {
+  if (!parts.config().auth.mcp_clients) throw refusal("invalid_grant", LETS_NONE_IN);
   const [kind, field] = GRANT_TYPES.get(fieldOf(form, "grant_type")) ?? [];
   if (field === undefined) {
     const message = "`grant_type` must be authorization_code or refresh_token.";
@@ -125,6 +127,8 @@ async function takeRefreshToken(
   { number }: GrantCredential,
 ) {
   const nowMs = parts.ports.clock.now();
+  // A restored backup does not know the newest token yet, which nobody stole.
+  if (number > grant.refresh_count) throw refusal("invalid_grant", UNKNOWN);
   if (number === grant.refresh_count) {
     const next = tx.put(mcpGrants, home, rotated(grant, nowMs));
     noteGrant(parts, tx, home, next, "mcp_client_refreshed", {});

@@ -55,7 +55,10 @@ export async function endMcpClient(work: Writing, id: string) {
 }
 
 /** What a request of a client needs: it has no caller. */
-export type ByClient = Pick<Stepping, "store" | "ports" | "sealer" | "signals" | "request">;
+export type ByClient = Pick<
+  Stepping,
+  "config" | "store" | "ports" | "sealer" | "signals" | "request"
+>;
 type By = Pick<ByClient, "ports" | "signals" | "request">;
 
 /** Ends a grant, and with it all tokens of its client. */
@@ -89,12 +92,16 @@ export function noteGrant<T extends GrantEvent>(
   });
 }
 
-/** Ends the grants that would end first, so that one more stays within the maximum. */
-export async function endSurplusGrants(tx: Tx, home: Tenant, userId: string) {
-  const open = (await grantsOf(tx, home, userId))
-    .toSorted((a, b) => a.expires_at_ms - b.expires_at_ms);
+/**
+ * Ends the grants that would end first, so that one more stays within the maximum. Those whose code is not exchanged
+ * yet go last: they would end soon, but their clients are about to begin.
+ */
+export async function endSurplusGrants(work: By, tx: Tx, home: Tenant, userId: string) {
+  const open = (await grantsOf(tx, home, userId)).toSorted((a, b) =>
+    Number(a.challenge !== null) - Number(b.challenge !== null) || a.expires_at_ms - b.expires_at_ms
+  );
   for (const grant of open.slice(0, Math.max(0, open.length - GRANTS_MAX + 1))) {
-    tx.delete(mcpGrants, home, grant.id);
+    endGrant(work, tx, home, grant, "surplus");
   }
 }
 

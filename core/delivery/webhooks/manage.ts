@@ -5,7 +5,7 @@ import { webhooks } from "../../../kv/records/webhook.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
-import { mustBeDialable, mustLeadOutside } from "../../ports/ports.ts";
+import { mustBeDialable, mustResolveOutside } from "../../ports/ports.ts";
 import { unmaskHeaders } from "./custom_headers.ts";
 import { WEBHOOK } from "./standing.ts";
 import type { WebhookEventType } from "../../events/events.ts";
@@ -46,7 +46,7 @@ export async function createWebhook(
 ) {
   const { actor, log, ports, sealer, tx } = work;
   mustBeDialable(work, input.url);
-  await mustLeadOutside(ports, input.url, actor.tenant.org);
+  await mustResolveOutside(ports, input.url, actor.tenant.org);
   mustHaveValidHeaders(unmaskHeaders(input.headers, {}, "headers"));
   mustRead(actor.rights, input.events, "You");
   await log.flush();

@@ -3,7 +3,7 @@ import { actsFor, mustCover, personRights } from "../../access/access.ts";
 import { mustMatchRecord, type Writing } from "../../work/work.ts";
 import { canonicalJson } from "../../codec/codec.ts";
 import { emit, type WebhookEventType } from "../../events/events.ts";
-import { mustBeDialable, mustLeadOutside } from "../../ports/ports.ts";
+import { mustBeDialable, mustResolveOutside } from "../../ports/ports.ts";
 import { type CustomHeaders, unmaskHeaders } from "./custom_headers.ts";
 import type { RetryPolicyChange } from "../jobs/retry_policy.ts";
 import { mustHaveValidHeaders, mustRead, ownedWebhook } from "./checks.ts";
@@ -64,7 +64,7 @@ export async function updateWebhook(
   ).map(([shown]) => shown);
   if (changed.includes("url")) {
     mustBeDialable(work, next.url);
-    await mustLeadOutside(work.ports, next.url, actor.tenant.org);
+    await mustResolveOutside(work.ports, next.url, actor.tenant.org);
   }
   await mustBeAllowed(work, next, secret === undefined ? changed : [...changed, "secret"]);
   mustNotRedirectHeaders(work, { webhook, next, given: given ?? {} });

@@ -51,8 +51,10 @@ export const mcpClientEvents = {
     details: z.strictObject({
       client,
       address,
-      reason: z.enum(["by_user", "by_client", "code_reused", "refresh_token_reused"])
-        .describe("Who ended them, or which credential was presented again."),
+      reason: z.enum(["by_user", "by_client", "surplus", "code_reused", "refresh_token_reused"])
+        .describe(
+          "Who ended them, that the user let too many clients in, or which credential was presented again.",
+        ),
     }),
     example: { ...example, reason: "by_user" },
   }),

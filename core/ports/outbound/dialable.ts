@@ -24,7 +24,7 @@ export function mustBeDialable({ config }: DialPolicy, url: string, path = "body
  * and not at the first event.
  * @throws {Fault} VALIDATION_FAILED when it is never dialled
  */
-export async function mustLeadOutside(
+export async function mustResolveOutside(
   { outbound }: { readonly outbound: Pick<Outbound, "check"> },
   url: string,
   organization: string,

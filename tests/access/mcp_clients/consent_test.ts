@@ -8,6 +8,7 @@ import {
   askedBy,
   beside,
   CALLBACK,
+  codeBy,
   connected,
   decide,
   detailsOf,
@@ -16,6 +17,7 @@ import {
   oauth,
   ORIGIN,
   post,
+  refresh,
   register,
   toolsOf,
 } from "./fixtures.ts";
@@ -198,24 +200,52 @@ Deno.test("mcp clients: a person has at most 50; the one with the earliest end g
   await using world = await World.open();
   const owner = await world.signUp();
   const first = await connected(world, owner);
-  for (let n = 0; n < 50; n++) {
+  for (let n = 0; n < 48; n++) {
     world.clock.nowMs += 1;
     await connected(world, owner);
   }
+  // A consent whose code is not exchanged yet stays, though it would end first.
+  const asked = askedBy(await register(world));
+  const code = await codeBy(world, owner.token, asked);
+  deq(await detailsOf(world, owner.token, "mcp_client_ended"), []);
+  await connected(world, owner);
+  deq(
+    (await detailsOf(world, owner.token, "mcp_client_ended"))
+      .map(({ client, reason }: Record<string, string>) => [client, reason]),
+    [["Example", "surplus"]],
+  );
+  eq((await exchange(world, asked, code)).status, 200);
   eq(await toolsOf(world, first.access_token), "ended");
   const home = { org: owner.org, space: "live" } as const;
   eq((await world.app.store.list(mcpGrants, home, { limit: 100 })).items.length, 50);
 });
 
-Deno.test("mcp clients: a configuration without them ends all of them, and nothing leads to them", async () => {
+Deno.test("mcp clients: a configuration without them refuses all of them, and nothing leads to them", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
-  const { access_token, asked } = await connected(world, owner);
-  for (const { config } of world.apps) Object.assign(config().auth, { mcp_clients: false });
+  const { access_token, refresh_token, client_id, asked } = await connected(world, owner);
+  const code = await codeBy(world, owner.token, asked);
+  const letIn = (mcp_clients: boolean) => {
+    for (const { config } of world.apps) Object.assign(config().auth, { mcp_clients });
+  };
+  letIn(false);
   eq(await toolsOf(world, access_token), "ended");
   const refused = await decide(world, owner.token, asked);
   deq([refused.status, refused.body.error.code], [403, "FORBIDDEN"]);
   const resource = await beside(world, "GET", "/.well-known/oauth-protected-resource/mcp");
   eq(resource.body.authorization_servers, undefined);
   eq((await beside(world, "GET", "/.well-known/oauth-authorization-server")).status, 404);
+  deq(oauth(await exchange(world, asked, code)), [400, "invalid_grant"]);
+  deq(oauth(await refresh(world, client_id, refresh_token)), [400, "invalid_grant"]);
+  const registration = await beside(world, "POST", "/oauth/register", {
+    body: { redirect_uris: [CALLBACK] },
+  });
+  deq(oauth(registration), [400, "access_denied"]);
+  // It was refused and not ended, but a client may still end itself.
+  letIn(true);
+  eq((await exchange(world, asked, code)).status, 200);
+  letIn(false);
+  eq((await post(world, "/oauth/revoke", { client_id, token: refresh_token })).status, 200);
+  letIn(true);
+  eq(await toolsOf(world, access_token), "ended");
 });

@@ -80,8 +80,9 @@ Deno.test("mcp clients: an id that is an address leads to its metadata document,
   const { body } = await request();
   deq([body.name, body.client_host], ["Documented", "client.example"]);
   eq((await connectedBy(world, owner.token, id)).status, 200);
-  const fetched = world.network.sent.filter(({ url }) => url === id).length;
-  ok(fetched <= world.apps.length, "each instance fetches it once");
+  const fetched = world.network.sent.filter(({ url }) => url === id);
+  ok(fetched.length <= world.apps.length, "each instance fetches it once");
+  deq(new Set(fetched.map(({ organization }) => organization)), new Set([owner.org]));
   world.clock.nowMs += 10 * MINUTE_MS;
   for (const wrong of [{ ...document as object, client_id: `${id}2` }, { client_id: id }, "x"]) {
     document = wrong;

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { SCOPE_LIST } from "../../../core/identity/scopes.ts";
 import { organizations } from "../../../kv/records/organization.ts";
-import { users } from "../../../kv/records/user.ts";
+import { mcpGrants, users } from "../../../kv/records/user.ts";
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { rawRows } from "../../support/raw_rows.ts";
 import { type Answer, World } from "../../support/world.ts";
@@ -151,8 +151,12 @@ Deno.test("mcp clients: a code is bound to its client, address, challenge, resou
   deq(oauth(await exchange(world, asked, code)), [400, "invalid_grant"]);
   // None of these attempts spent a code that is fresh.
   const fresh = await codeBy(world, owner.token, asked);
+  const empty = await exchange(world, asked, fresh, { client_id: "" });
+  deq(oauth(empty), [400, "invalid_request"]);
   for (const [more] of wrong.slice(0, 5)) await exchange(world, asked, fresh, more);
   eq((await exchange(world, asked, fresh, { resource: `${ORIGIN}/mcp` })).status, 200);
+  const last = await codeBy(world, owner.token, asked);
+  eq((await exchange(world, asked, last, { resource: "" })).status, 200);
 });
 
 Deno.test("mcp clients: refresh tokens rotate; a lost answer is repeated, and a later reuse ends the client", async () => {
@@ -175,6 +179,25 @@ Deno.test("mcp clients: refresh tokens rotate; a lost answer is repeated, and a 
   eq(details.reason, "refresh_token_reused");
   const { body } = await world.call("GET", "/api/account/notifications", { as: owner.token });
   eq(body.notifications[0].type, "refresh_token_reused");
+});
+
+Deno.test("mcp clients: a token newer than a restored backup is refused, and ends nothing", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { client_id, refresh_token, access_token } = await connected(world, owner);
+  const home = { org: owner.org, space: "live" } as const;
+  const { items: [backup] } = await world.app.store.list(mcpGrants, home, { limit: 1 });
+  const { body: newer } = await refresh(world, client_id, refresh_token);
+  world.clock.nowMs += MINUTE_MS;
+  await world.app.store.transact(async (tx) => {
+    const { refresh_count, refreshed_at_ms } = backup!;
+    const now = (await tx.get(mcpGrants, home, backup!.id))!;
+    tx.put(mcpGrants, home, { ...now, refresh_count, refreshed_at_ms });
+  });
+  deq(oauth(await refresh(world, client_id, newer.refresh_token)), [400, "invalid_grant"]);
+  deq(await detailsOf(world, owner.token, "mcp_client_ended"), []);
+  ok((await toolsOf(world, access_token)).includes("list_agents"));
+  eq((await refresh(world, client_id, refresh_token)).status, 200);
 });
 
 Deno.test("mcp clients: of concurrent refreshes with one token all get the same successor", async () => {
@@ -233,7 +256,7 @@ Deno.test("mcp clients: the token endpoint takes one form with each field once",
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   const twice = await beside(world, "POST", "/oauth/token", {
     headers,
-    body: "grant_type=a&grant_type=a",
+    body: "grant_type=a&grant_type=",
   });
   deq(oauth(twice), [400, "invalid_request"]);
   const json = await beside(world, "POST", "/oauth/token", {

@@ -106,7 +106,8 @@ Deno.test(
     await using client = await startClient(here.url);
     const person = await here.person();
     const page = await person.signIn(OWNER);
-    await page.goto(client.url);
+    // A link may name a space, and leave fields empty.
+    await page.goto(`${client.url}&scope=&resource=&space=test`);
     await page.getByRole("button", { name: "Refuse" }).click();
     const query = await client.came;
     deq([query.get("error"), query.get("code")], ["access_denied", null]);

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import {
-  call,
+  callLive,
   type McpConsent,
   type Operations,
   type Scope,
@@ -17,7 +17,7 @@ import { html } from "htm/preact";
 import { query } from "../../router.ts";
 import { may, me } from "../../session.ts";
 
-/** What the relay reads of an authorization request; clients may send more. */
+/** What the relay reads of an authorization request; clients may send more, and empty fields count as left out. */
 const FIELDS = [
   ...["response_type", "client_id", "redirect_uri", "code_challenge", "code_challenge_method"],
   ...["state", "scope", "resource"],
@@ -25,15 +25,20 @@ const FIELDS = [
 
 type Asked = Operations["mcp_clients.read_request"]["body"];
 
-/** Asks the viewer whether an MCP client may act for them. The address holds what the client asks for. */
+/**
+ * Asks the viewer whether an MCP client may act for them. The address holds what the client asks for; the space that it
+ * names does not count, since the viewer chooses one.
+ */
 export default function Authorize() {
   const [request] = useState(() =>
-    Object.fromEntries(Object.entries(query.value).filter(([name]) => FIELDS.includes(name)))
+    Object.fromEntries(
+      Object.entries(query.value).filter(([name, value]) => FIELDS.includes(name) && value !== ""),
+    )
   );
   // The relay checks every field.
   const asked = request as unknown as Asked;
   const consent = useData(
-    (signal) => call("mcp_clients.read_request", { body: asked, signal }),
+    (signal) => callLive("mcp_clients.read_request", { body: asked, signal }),
     [],
   );
   const known = useScopes();
@@ -74,7 +79,7 @@ function Question({ asked, consent, known }: {
   const decide = (approve: boolean) =>
     change.run(async () => {
       const choice = approve ? { scopes: chosen as McpConsent["scopes"] } : {};
-      const { redirect_to } = await call("mcp_clients.decide", {
+      const { redirect_to } = await callLive("mcp_clients.decide", {
         body: { ...asked, ...choice, approve, space: space as Space },
       });
       setDecided(redirect_to);
