@@ -43,6 +43,9 @@ export const AuditEvent = z.object({
   resource_type: z.string(),
   resource_id: z.string(),
   request_id: z.string().optional(),
+  mcp_grant_id: z.string().optional().meta({
+    description: "The grant of the MCP client that acted for the actor.",
+  }),
   thread: z.string().optional().meta({ description: "The alert whose story it belongs to." }),
   trace_id: z.string().optional().meta({ description: "The trace of the request that caused it." }),
   span_id: z.string().optional().meta({ description: "The span of that request." }),

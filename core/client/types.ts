@@ -2702,6 +2702,8 @@ export interface AuditEvent {
   readonly details: Readonly<Record<string, unknown>>;
   readonly event_id: string;
   readonly event_type: string;
+  /** The grant of the MCP client that acted for the actor. */
+  readonly mcp_grant_id?: string | undefined;
   readonly organization_id: string;
   readonly request_id?: string | undefined;
   readonly resource_id: string;
@@ -3896,6 +3898,8 @@ export interface RegisteredAuditEvent {
   readonly details: Readonly<Record<string, unknown>>;
   readonly event_id: string;
   readonly event_type: string;
+  /** The grant of the MCP client that acted for the actor. */
+  readonly mcp_grant_id?: string | undefined;
   readonly organization_id: string;
   readonly request_id?: string | undefined;
   readonly resource_id: string;

@@ -60,6 +60,8 @@ export interface EventRow {
   readonly details: Readonly<Record<string, unknown>>;
   readonly event_id: string;
   readonly event_type: string;
+  /** The grant of the MCP client that acted for the actor. */
+  readonly mcp_grant_id?: string;
   readonly organization_id: string;
   readonly request_id?: string;
   readonly resource_id: string;
@@ -77,7 +79,7 @@ type Asking = Pick<RequestInfo, "id"> & { readonly trace?: TraceIds | null };
 
 interface Origin {
   readonly ports: Pick<Ports, "clock" | "entropy">;
-  readonly actor: Pick<Actor, "id">;
+  readonly actor: Pick<Actor, "id" | "grantId">;
   readonly request?: Asking;
 }
 
@@ -108,11 +110,15 @@ export function eventJson(
   const agent = concerned === undefined ? "" : `"agent_id":${canonicalJson(concerned)},`;
   const asked = request === undefined ? "" : `"request_id":${canonicalJson(request.id)},`;
   const joined = thread === undefined ? "" : `"thread":${canonicalJson(thread)},`;
+  const { grantId } = actor;
+  const client = grantId === undefined ? "" : `"mcp_grant_id":"${grantId}",`;
   const { span, traced } = traceMembers(request);
   const at = iso(ports.clock.now());
   return `{"actor":${canonicalJson(actor.id)},${agent}"details":${canonicalJson(details)},` +
     `"event_id":"${ports.entropy.uuid()}","event_type":${canonicalJson(type)},` +
-    `"organization_id":"${tenant.org}",${asked}"resource_id":${canonicalJson(resource.id)},` +
+    `${client}"organization_id":"${tenant.org}",${asked}"resource_id":${
+      canonicalJson(resource.id)
+    },` +
     `"resource_type":"${resource.type}",${span}${joined}"timestamp":"${at}"${traced}}`;
 }
 

@@ -47,7 +47,7 @@ const MIGRATIONS: readonly Migration[] = [
   { number: 4, name: "give each agent a name that is unique in its space", run: nameAgents },
   {
     number: 5,
-    name: "keep traces, phases of deliveries and signatures of witnesses in records",
+    name: "keep traces, MCP clients, phases of deliveries and signatures of witnesses in records",
     // Nothing changes, but programs before cannot read such records.
     run: () => Promise.resolve(),
   },

@@ -35,6 +35,8 @@ export const CommandRecord = z.strictObject({
   request_id: z.string(),
   /** The trace of that request, in which it runs. */
   traceparent: z.string().optional(),
+  /** The grant of the MCP client that asked for it. */
+  mcp_grant_id: z.string().optional(),
   /** The version of the shield settings that judged it. */
   policy_version: z.string(),
   idempotency: Idempotency.nullable(),
@@ -133,6 +135,8 @@ const FleetCommandRecord = z.strictObject({
   user_id: z.string(),
   request_id: z.string(),
   traceparent: z.string().optional(),
+  /** The grant of the MCP client that asked for it. */
+  mcp_grant_id: z.string().optional(),
   /** The alert that it answers. */
   alert_id: z.string().optional(),
   idempotency: Idempotency.nullable(),

@@ -79,7 +79,8 @@ an example. \`deno task docs\` writes it from the tables in the source; a test c
 
 Every row has \`seq\`, \`event_id\`, \`event_type\`, \`timestamp\`, \`actor\`, \`organization_id\`,
 \`resource_type\`, \`resource_id\` and \`details\`. \`agent_id\` and \`request_id\` are present where they
-apply, and \`trace_id\` with \`span_id\` where the request was [traced](telemetry.md#traces):
+apply, and \`trace_id\` with \`span_id\` where the request was [traced](telemetry.md#traces).
+\`mcp_grant_id\` is present where an MCP client acted for the actor:
 
 \`\`\`json
 ${JSON.stringify(EXAMPLE_ROW, null, 2)}

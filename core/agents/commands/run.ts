@@ -6,7 +6,7 @@ import {
   once,
   type Stepping,
 } from "../../work/work.ts";
-import { Accepted } from "../../identity/identity.ts";
+import { Accepted, grantMember } from "../../identity/identity.ts";
 import { offline, ownedAgent } from "../manage.ts";
 import { Fault } from "../../fault/fault.ts";
 import { requestApproval } from "../approvals/request.ts";
@@ -205,7 +205,7 @@ function newCommand(
     createdAtMs: ports.clock.now(),
     idempotency,
   });
-  return request.trace === null ? record : { ...record, ...request.trace.carried };
+  return Object.assign(record, request.trace?.carried, grantMember(actor));
 }
 
 /** Records the refusal and throws it. */

@@ -1,3 +1,4 @@
+import { actorOf } from "../../identity/identity.ts";
 import {
   type CommandRecord,
   commands,
@@ -264,9 +265,9 @@ export class Drive {
       const total = Object.values(counts).reduce((sum, n) => sum + n, 0);
       const finished_at_ms = ports.clock.now();
       tx.put(fleetCommands, tenant, { ...fleet, total, status: "ended", finished_at_ms });
-      const { actor, request_id, stop, traceparent } = fleet;
+      const { request_id, stop, traceparent } = fleet;
       const request = { id: request_id, trace: ports.tracing?.resume(traceparent) ?? null };
-      const by = { ports, signals, actor: { id: actor }, request };
+      const by = { ports, signals, actor: actorOf(fleet), request };
       emit(by, tx, tenant, {
         type: "fleet_command_ended",
         resource: { type: "fleet_command", id },

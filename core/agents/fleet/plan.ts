@@ -1,3 +1,4 @@
+import { actorOf, grantMember } from "../../identity/identity.ts";
 import type { AgentRecord } from "../../../kv/records/agent.ts";
 import type { CommandRecord, FleetCommandRecord } from "../../../kv/records/command.ts";
 import { heldBy, type RequiredApprovals, requiredApprovals } from "../approvals/request.ts";
@@ -97,5 +98,13 @@ function commandOf(
   });
   const { traceparent } = fleet;
   const traced = traceparent === undefined ? {} : { traceparent };
-  return { ...record, ...traced, parent_id: fleet.id, status: "queued", started_at_ms: null };
+  const asked = grantMember(actorOf(fleet));
+  return {
+    ...record,
+    ...traced,
+    ...asked,
+    parent_id: fleet.id,
+    status: "queued",
+    started_at_ms: null,
+  };
 }

@@ -1,3 +1,4 @@
+import { grantMember } from "../../identity/identity.ts";
 import type { FleetCommandRecord } from "../../../kv/records/command.ts";
 import { DAY_MS } from "../../../kv/store/durations.ts";
 import { type Limiter, tooMany } from "../../access/access.ts";
@@ -92,6 +93,7 @@ async function startNew(
     user_id: actor.userId,
     request_id: work.request.id,
     ...work.request.trace?.carried,
+    ...grantMember(actor),
     ...(request.alertId !== undefined && { alert_id: request.alertId }),
     idempotency,
     created_at_ms: nowMs,
