@@ -9,10 +9,11 @@ import { benchSequencing } from "./sequencing.ts";
 import { wrongPasswords } from "./logins.ts";
 import { benchInstances } from "./instances.ts";
 import { refusals, unknownKeys } from "./limits.ts";
+import { measuring, mustHaveGoals, tabulate } from "./figures.ts";
 import { endAll } from "./parts.ts";
 import { realAgent } from "./real_agent.ts";
 import { benchReplay } from "./replay.ts";
-import { NAMES, sized } from "./size.ts";
+import { JSON_PATH, NAMES, sized } from "./size.ts";
 import { openTarget, type Target } from "./target.ts";
 import { benchWebhooks } from "./webhooks.ts";
 
@@ -59,18 +60,25 @@ if (unknown.length > 0) {
   console.error(`There is no benchmark ${unknown.join(", ")}. There are: ${KNOWN.join(", ")}`);
   Deno.exit(2);
 }
+if (JSON_PATH === "") {
+  console.error("--json needs the path of a file");
+  Deno.exit(2);
+}
 const chosen = NAMES.length > 0 ? NAMES : [...Object.keys(ALONE), ...Object.keys(ON_A_RELAY)];
 
 let target: Target | null = null;
 try {
   for (const name of new Set(chosen)) {
     console.log(`── ${name}`);
+    measuring(name);
     await inTime(name, async () => {
       if (name in ALONE) return await ALONE[name]!();
       const run = ON_A_RELAY[name] ?? BESIDE_OTHERS[name]!;
       await run(target ??= await openTarget());
     });
+    mustHaveGoals();
   }
+  tabulate(JSON_PATH);
 } catch (error) {
   console.error(error);
   Deno.exitCode = 1;

@@ -14,6 +14,12 @@ Deno.test("bench: an unknown name is refused with every known one, before anythi
   ok(/no benchmark nope\. There are: .*\bread\b.*\bstreams\b/.test(stderr), stderr);
 });
 
+Deno.test("bench: a place for the figures without a path is refused, before anything runs", async () => {
+  const { code, stderr } = await run("bench.ts", "shield", "--json");
+  eq(code, 2);
+  ok(/--json needs the path of a file/.test(stderr), stderr);
+});
+
 Deno.test("bench: a subscriber that is refused fails at once", async () => {
   const refuse = () => new Response("too many", { status: 429 });
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, refuse);

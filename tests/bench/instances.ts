@@ -1,3 +1,4 @@
+import { figure } from "./figures.ts";
 import { findDenokv, SECRET, startDenokv, TOKEN } from "../cluster/denokv.ts";
 import { openCosts } from "../instances/cost.ts";
 import { signUp, type Tenant } from "./client.ts";
@@ -84,7 +85,8 @@ async function compare(
   }
   for (const [n, { name }] of sides.entries()) {
     const ratios = runs[n]!.map(({ perSecond }, round) => perSecond / runs[0]![round]!.perSecond);
-    const of = (figure: (run: Measured) => number) => median(runs[n]!.map(figure));
+    const of = (pick: (run: Measured) => number) => median(runs[n]!.map(pick));
+    figure(`${kind}, ${connections} connections, ${name}`, of(({ perSecond }) => perSecond), "/s");
     console.log(
       `${kind}, ${connections} connections, ${name}`.padEnd(40) +
         ` ${of(({ perSecond }) => perSecond).toFixed(0).padStart(6)}/s` +
@@ -104,6 +106,8 @@ async function showCosts(): Promise<void> {
   };
   for (const [kind, path] of Object.entries(paths)) {
     const { reads, commits } = await costs.cost(path, costs.key);
+    figure(`${kind}, reads`, reads, "");
+    figure(`${kind}, commits`, commits, "");
     console.log(`${kind}: ${reads} reads and ${commits} commits, which requests may share`);
   }
 }

@@ -1,3 +1,4 @@
+import { figure } from "./figures.ts";
 import { signUp } from "./client.ts";
 import { get, measure, start } from "./parts.ts";
 import { report, rounds } from "./rounds.ts";
@@ -76,6 +77,7 @@ export async function unknownKeys(): Promise<void> {
         `resident ${ready.resident.map(mib).join(", ")}; ${statuses}`,
     );
     const grown = ready.heap.at(-1)! - ready.heap[1]!;
+    figure(`heap after ${ready.tries} unknown keys, ${name}`, ready.heap.at(-1)! / 2 ** 20, "MiB");
     if (grown > GROWTH_BYTES_MAX) throw new Error(`the heap grew by ${mib(grown)}`);
   }
 }

@@ -1,3 +1,4 @@
+import { figure } from "./figures.ts";
 import { signUp } from "./client.ts";
 import { median } from "./parts.ts";
 import { SECONDS, sized } from "./size.ts";
@@ -59,6 +60,7 @@ export async function wrongPasswords(base: string): Promise<void> {
   }
   const [a, b] = [median(times.known), median(times.unknown)];
   const apart = Math.abs(a - b) / Math.min(a, b);
+  figure("known and unknown users apart", apart * 100, "%");
   console.log(
     `wrong password: known users ${a.toFixed(1)} ms, unknown ${b.toFixed(1)} ms, medians of ` +
       `${times.known.length}: ${(apart * 100).toFixed(1)} % apart, ` +
@@ -80,6 +82,7 @@ export async function wrongPasswords(base: string): Promise<void> {
   const busy = await during;
   const statuses: Record<string, number> = {};
   for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1;
+  figure(`/healthz beside ${FLOOD} wrong passwords, p99`, at(busy, 0.99), "ms");
   console.log(
     `${FLOOD} wrong passwords at once: ${seconds.toFixed(1)} s, ${JSON.stringify(statuses)}; ` +
       `/healthz p50 ${at(busy, 0.5).toFixed(1)} ms, p99 ${at(busy, 0.99).toFixed(1)} ms ` +

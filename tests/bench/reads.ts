@@ -1,4 +1,5 @@
 import { logLength, signUp, type Tenant } from "./client.ts";
+import { figure } from "./figures.ts";
 import { get, HERE, post, residentKiB, start } from "./parts.ts";
 import { report, rounds } from "./rounds.ts";
 import { CONNECTIONS, sized } from "./size.ts";
@@ -134,6 +135,7 @@ export async function agentMemory({ base, pid }: Target): Promise<void> {
   await commandEach(base, ids, account.key);
   const after = residentKiB(pid);
   const each = (kib: number) => `${((kib - before) / ids.length).toFixed(1)} KiB`;
+  figure("an agent after a command, resident", (after - before) / ids.length, "KiB");
   console.log(`${count} agents: ${each(idle)} each idle, ${each(after)} after a command each`);
 }
 

@@ -1,4 +1,5 @@
 import { START_MS, startMain, withFolder } from "../support/processes.ts";
+import { figure } from "./figures.ts";
 import { get, measure, median, mustAll } from "./parts.ts";
 import { SECONDS, sized } from "./size.ts";
 
@@ -21,6 +22,7 @@ export async function realAgent(
         const path = `/api/exec/${id}?command=${encodeURIComponent(command)}`;
         const run = await measure(port, 1, SECONDS, [get(path, { "x-api-key": key })]);
         mustAll(run, "200");
+        figure(`a command with ${name} by a real agent, p50`, run.p50Ms, "ms");
         const beside = `${alone.toFixed(1)} ms by the shell alone → ${run.p50Ms.toFixed(1)} ms`;
         console.log(`a command with ${name} by a real agent, p50 ${beside}`);
       }

@@ -1,3 +1,4 @@
+import { figure } from "./figures.ts";
 import process from "node:process";
 import { emit } from "../../core/events/events.ts";
 import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
@@ -39,6 +40,7 @@ export async function benchReplay(): Promise<void> {
     used.push((user + system) / 1000);
     replay = body.replay;
   }
+  figure(`apply with a replay of ${replay.replayed} commands`, Number(median(times)), "ms");
   console.log(
     `apply, replay of ${replay.replayed} commands, ${replay.changed.length} judged otherwise: ` +
       `first ${times[0]!.toFixed(0)} ms, median of ${ROUNDS} ${median(times)} ms ` +

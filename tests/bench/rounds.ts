@@ -1,3 +1,4 @@
+import { figure } from "./figures.ts";
 import { measure, type Measured, median, mustAll } from "./parts.ts";
 import { ROUNDS, SECONDS } from "./size.ts";
 
@@ -39,6 +40,7 @@ export function report(
   const p50 = (runs: Measured[]) => median(runs.map((run) => run.p50Ms)).toFixed(2);
   const p99 = (runs: Measured[]) => median(runs.map((run) => run.p99Ms)).toFixed(2);
   const ratio = median(ours.map((run, n) => run.perSecond / bare[n]!.perSecond));
+  figure(name, ratio, other === "bare" ? "of bare" : `of ${other}`);
   for (const run of bare) mustAll(run, "200");
   for (const run of ours) mustAll(run, expected);
   console.log(

@@ -1,3 +1,4 @@
+import { figure } from "./figures.ts";
 import { signUp } from "./client.ts";
 import { endAll, get, measure, type Measured, median, mustAll, start } from "./parts.ts";
 import { CONNECTIONS, SECONDS, sized } from "./size.ts";
@@ -42,14 +43,14 @@ export async function benchSequencing(): Promise<void> {
       }
       const mid = (pick: (pair: [Round, Round]) => number) => median(pairs.map(pick));
       const share = (mid(([a, b]) => b.cpu / a.cpu) - 1) * 100;
+      const ratio = mid(([a, b]) => b.perSecond / a.perSecond);
+      figure(`audited read with sequencing, ${connections} connections`, ratio, "of without");
       console.log(
         `audited read with sequencing, ${connections} connections: without ${
           mid(([a]) => a.perSecond).toFixed(0)
-        }/s  with ${mid(([, b]) => b.perSecond).toFixed(0)}/s  ratio ${
-          mid(([a, b]) => b.perSecond / a.perSecond).toFixed(3)
-        }  CPU ${mid(([a]) => a.cpu).toFixed(1)} → ${mid(([, b]) => b.cpu).toFixed(1)} µs (${
-          share.toFixed(1)
-        } % more)`,
+        }/s  with ${mid(([, b]) => b.perSecond).toFixed(0)}/s  ratio ${ratio.toFixed(3)}  CPU ${
+          mid(([a]) => a.cpu).toFixed(1)
+        } → ${mid(([, b]) => b.cpu).toFixed(1)} µs (${share.toFixed(1)} % more)`,
       );
     }
   } finally {

@@ -1,3 +1,4 @@
+import { figure } from "./figures.ts";
 import { decide, examineCommand, inspectCommand, Policy } from "../../core/shield/shield.ts";
 import { ADVERSARIES, fillUp } from "../shield/adversaries.ts";
 import { DANGEROUS, HARMLESS } from "../shield/field.ts";
@@ -75,6 +76,7 @@ function report(name: string, all: readonly string[]): void {
   const times = commands.map((command) => fastestMs(command, RUNS)).sort((a, b) => a - b);
   const longest = Math.max(...commands.map((command) => command.length));
   const show = (share: number) => quantile(times, share).toFixed(3).padStart(7);
+  figure(`${name}, p99`, quantile(times, 0.99), "ms");
   console.log(
     `${name.padEnd(34)} ${`${commands.length}`.padStart(6)} × ≤ ${
       `${longest}`.padStart(5)
@@ -109,6 +111,7 @@ function scale(): void {
     const shown = times.map((ms) => ms.toFixed(2).padStart(7)).join(" ");
     console.log(`${name.padEnd(34)} ${shown}   × ${growth.toFixed(2)}`);
   }
+  figure("adversarial text of 64 KiB, the slowest", worst, "ms");
   console.log(`the slowest at 64 KiB: ${worst.toFixed(2)} ms`);
 }
 
@@ -129,6 +132,7 @@ function replay(): void {
       decide(examination, policy, circumstances);
     }
   });
+  figure(`${commands.length} commands judged by two policies`, ms, "ms");
   console.log(
     `\n${commands.length} different commands judged by two policies: ${ms.toFixed(0)} ms`,
   );

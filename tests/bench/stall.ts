@@ -1,3 +1,4 @@
+import { figure } from "./figures.ts";
 import { signUp } from "./client.ts";
 import { lines, median, start } from "./parts.ts";
 import { ROUNDS, SECONDS } from "./size.ts";
@@ -56,6 +57,7 @@ async function compare(base: string, { name, path, bytes, headers }: Attack): Pr
     under.push(busy);
     ratios.push(busy / calm);
   }
+  figure(`/healthz beside bodies of ${name}`, median(ratios), "times idle");
   console.log(
     `${name.padEnd(26)} /healthz median idle ${median(idle).toFixed(2)} ms, under attack ` +
       `${median(under).toFixed(2)} ms, ratio ${median(ratios).toFixed(2)} in the median round; ` +

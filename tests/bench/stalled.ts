@@ -1,3 +1,4 @@
+import { figure } from "./figures.ts";
 import { type Carrier, WireReader } from "../support/wire.ts";
 import { lines, median, start } from "./parts.ts";
 import { sized } from "./size.ts";
@@ -63,6 +64,7 @@ async function compareWaits(target: Target, heard: Heard, carrier: Carrier): Pro
   }
   console.log(`event to the last of ${READERS} subscribers: ${shown(alone)}`);
   console.log(`beside one that stands still (${carrier}): ${shown(beside)}`);
+  figure(`p99 beside one that stands still (${carrier})`, median(ratios), "of without it");
   console.log(
     `  p99 ${(p99Of(beside) / p99Of(alone)).toFixed(2)} of without it, ` +
       `${median(ratios).toFixed(2)} in the median round`,

@@ -1,3 +1,4 @@
+import { figure } from "./figures.ts";
 import { lines, median, residentKiB, ROOT, start, type Started } from "./parts.ts";
 import { sized } from "./size.ts";
 
@@ -48,6 +49,8 @@ async function sustained(name: string, url: string, receiver: Receiver): Promise
     costs.push(cpuMs / (hooks * events));
   }
   const shown = rates.map((rate) => Math.round(rate)).join(", ");
+  figure(`over ${name}`, median(rates), "deliveries/s");
+  figure(`over ${name}, processor`, median(costs), "ms a delivery");
   console.log(
     `webhooks over ${name}: ${Math.round(median(rates))} deliveries/s (${shown}), ` +
       `${median(costs).toFixed(2)} ms of processor each`,
@@ -63,6 +66,7 @@ async function idle(receiver: Receiver): Promise<void> {
     await sender.commit(1, "delivered");
     lagsMs.push(...await arrivals(receiver, 1));
   }
+  figure("idle, commit to first byte, p50", median(lagsMs), "ms");
   console.log(`webhook, idle, commit to first byte: ${show(lagsMs)}`);
   sender.end();
 }
@@ -83,6 +87,7 @@ async function blackHoles(receiver: Receiver): Promise<void> {
     sender.end();
   }
   const ratio = p99(measured[10]!) / p99(measured[0]!);
+  figure("p99 of first attempts beside 10 dead endpoints", ratio, "of without them");
   console.log(`webhooks, ${hooks} of them, to the first attempt: ${show(measured[0]!)}`);
   console.log(
     `the same beside 10 black holes: ${show(measured[10]!)}; p99 ${ratio.toFixed(2)} times`,
@@ -99,6 +104,7 @@ async function pending(receiver: Receiver): Promise<void> {
   const many = await sender.commit(more, "made");
   const grown = (residentKiB(sender.pid) - before) / 1024;
   const living = (many.heapBytes - few.heapBytes) / 2 ** 20;
+  figure(`${holes * (first + more)} pending deliveries, more resident`, grown, "MiB");
   console.log(
     `${holes * (first + more)} pending deliveries: ${
       living.toFixed(1)

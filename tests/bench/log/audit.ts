@@ -1,3 +1,4 @@
+import { figure } from "../figures.ts";
 import process from "node:process";
 import { verifyExport } from "../../../core/events/trail/verify_export.ts";
 import { keyText, readKey } from "../../../core/protocol/checkpoints/note.ts";
@@ -38,6 +39,7 @@ export async function benchAudit(): Promise<void> {
   for (let size = 0; size < ROWS;) ({ size } = await app.audit.reach(tenant));
   const each = (performance.now() - started) * 1000 / ROWS;
   const cpu = (cpuMs() - startedCpu) * 1000 / ROWS;
+  figure("sequencing", each, "µs a row");
   console.log(`sequencing: ${each.toFixed(2)} µs a row, ${cpu.toFixed(2)} µs of CPU`);
   await app.audit.idle();
 
@@ -50,6 +52,7 @@ export async function benchAudit(): Promise<void> {
   }
   times.sort((a, b) => a - b);
   const at = (share: number) => times[Math.floor(share * times.length)]!.toFixed(2);
+  figure(`proof among ${ROWS} rows`, times[times.length >> 1]!, "ms");
   console.log(`inclusion proof at ${ROWS} rows: median ${at(0.5)} ms, 99 % ${at(0.99)} ms`);
 
   const path = `${folder}/export.ndjson`;
@@ -69,6 +72,7 @@ export async function benchAudit(): Promise<void> {
   await writer.close();
   const seconds = (performance.now() - from) / 1000;
   const mib = ((peak - before) / 2 ** 20).toFixed(0);
+  figure("export, first byte", first, "ms");
   console.log(
     `export: first byte ${first.toFixed(1)} ms, ${
       Math.round(ROWS / seconds)
@@ -81,6 +85,7 @@ export async function benchAudit(): Promise<void> {
   if (finding !== null) throw new Error(`the export is not whole: ${JSON.stringify(finding)}`);
   const rate = Math.round(rows / (performance.now() - checked) * 1000);
   const verifying = (cpuMs() - checkedCpu) * 1000 / rows;
+  figure("verify", rate, "rows/s");
   console.log(`verify: ${rate} rows/s of ${rows}, ${verifying.toFixed(2)} µs of CPU a row`);
   await running.stop();
   await Deno.remove(folder, { recursive: true });
