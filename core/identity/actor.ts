@@ -56,13 +56,3 @@ export interface Actor {
     readonly oldUntilMs: number | null;
   } | null;
 }
-
-/** The member of a record that names the MCP client by which the caller acts, if there is one. */
-export const grantMember = ({ grantId }: Pick<Actor, "grantId">) =>
-  grantId === undefined ? {} : { mcp_grant_id: grantId };
-
-/** The actor that a record names, and the MCP client by which they acted. */
-export const actorOf = (
-  { actor, mcp_grant_id }: { readonly actor: string; readonly mcp_grant_id?: string | undefined },
-): Pick<Actor, "id" | "grantId"> =>
-  mcp_grant_id === undefined ? { id: actor } : { id: actor, grantId: mcp_grant_id };

@@ -5,7 +5,7 @@
  */
 export { Accepted } from "./accepted.ts";
 export { type Cookie, Redirect, WithCookie, WithSession } from "./cookie.ts";
-export { type Actor, actorOf, type ForeignToken, grantMember } from "./actor.ts";
+export type { Actor, ForeignToken } from "./actor.ts";
 export { canonicalEmail } from "./email.ts";
 export { CHECK_SHARED_MS, nextCheckOf } from "./next_check.ts";
 export { copyInfo, type GitHookHeaders, idsOf, type RequestInfo } from "./request.ts";

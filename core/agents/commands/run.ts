@@ -1,3 +1,4 @@
+import { grantMember } from "./asked_by.ts";
 import { type CommandRecord, commands, isOpen } from "../../../kv/records/command.ts";
 import {
   checkIdempotencyKey,
@@ -6,7 +7,7 @@ import {
   once,
   type Stepping,
 } from "../../work/work.ts";
-import { Accepted, grantMember } from "../../identity/identity.ts";
+import { Accepted } from "../../identity/identity.ts";
 import { offline, ownedAgent } from "../manage.ts";
 import { Fault } from "../../fault/fault.ts";
 import { requestApproval } from "../approvals/request.ts";

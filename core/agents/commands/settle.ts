@@ -1,4 +1,4 @@
-import { actorOf } from "../../identity/identity.ts";
+import { askedBy } from "./asked_by.ts";
 import { hash } from "node:crypto";
 import { Buffer } from "node:buffer";
 import type { Appending } from "../../../kv/log/appends.ts";
@@ -112,7 +112,7 @@ export async function settleCommand(
     const work = {
       ports,
       signals,
-      actor: actorOf(settled),
+      actor: askedBy(settled),
       request: { id: settled.request_id, trace: traceOf(settled) },
     };
     emit(work, to, tenant, eventOf(settled, ending, open.cancelledBy ?? null));

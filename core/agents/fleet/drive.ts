@@ -1,4 +1,4 @@
-import { actorOf } from "../../identity/identity.ts";
+import { askedBy } from "../commands/asked_by.ts";
 import {
   type CommandRecord,
   commands,
@@ -267,7 +267,7 @@ export class Drive {
       tx.put(fleetCommands, tenant, { ...fleet, total, status: "ended", finished_at_ms });
       const { request_id, stop, traceparent } = fleet;
       const request = { id: request_id, trace: ports.tracing?.resume(traceparent) ?? null };
-      const by = { ports, signals, actor: actorOf(fleet), request };
+      const by = { ports, signals, actor: askedBy(fleet), request };
       emit(by, tx, tenant, {
         type: "fleet_command_ended",
         resource: { type: "fleet_command", id },

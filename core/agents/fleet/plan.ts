@@ -1,4 +1,4 @@
-import { actorOf, grantMember } from "../../identity/identity.ts";
+import { askedBy, grantMember } from "../commands/asked_by.ts";
 import type { AgentRecord } from "../../../kv/records/agent.ts";
 import type { CommandRecord, FleetCommandRecord } from "../../../kv/records/command.ts";
 import { heldBy, type RequiredApprovals, requiredApprovals } from "../approvals/request.ts";
@@ -98,7 +98,7 @@ function commandOf(
   });
   const { traceparent } = fleet;
   const traced = traceparent === undefined ? {} : { traceparent };
-  const asked = grantMember(actorOf(fleet));
+  const asked = grantMember(askedBy(fleet));
   return {
     ...record,
     ...traced,

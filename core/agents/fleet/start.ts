@@ -1,4 +1,4 @@
-import { grantMember } from "../../identity/identity.ts";
+import { grantMember } from "../commands/asked_by.ts";
 import type { FleetCommandRecord } from "../../../kv/records/command.ts";
 import { DAY_MS } from "../../../kv/store/durations.ts";
 import { type Limiter, tooMany } from "../../access/access.ts";
