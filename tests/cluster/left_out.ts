@@ -51,6 +51,7 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     "shield.evaluate: yields by the work of commands, not by their length",
   ],
   "the test looks into the first instance or holds up one of its parts": [
+    "access log: a share chooses by chance, and keeps every failure of the server",
     "approvals: a request is kept while it may wait, however short the retention of commands",
     "backup: one organization's silent agents take at most half of the slots",
     "backup: jobs that wait for their organization's slots cost other agents' links nothing",
