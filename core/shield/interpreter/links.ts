@@ -24,28 +24,31 @@ export function aliasKey(program: string): string {
 }
 
 /** The content that the line wrote to the files that a program's name may refer to. */
-export function writtenPrograms(program: string, hasFolder: boolean, scope: Scope): Flow[] {
+export function writtenPrograms(
+  program: string,
+  hasFolder: boolean,
+  scope: Scope,
+): readonly Flow[] {
   if (!hasFiles(scope)) return NO_FLOWS;
   if (hasFolder) return [readFile(scope, program)].filter((flow) => flow !== null);
   const { budget, fileNames } = scope.inspection;
   if (!fileNames.mayHave(program)) return NO_FLOWS;
   const alias = aliasKey(program);
   const named = scope.active.has(alias) ? null : readFile(scope, alias);
-  const flows = named === null ? [] : [named];
+  const flows = named === null ? NO_FLOWS : [named];
+  if (fileNames.isOnly(alias)) return flows;
   const searched = scope.values.get("PATH") ?? USUAL_PATH;
   spendCompare(budget, searched.length);
   for (const folder of searched.split(":", MAX_FOLDERS)) {
     const path = `${folder === "" ? "." : folder}/${program}`;
     spendCompare(budget, path.length);
     const written = readFile(scope, path);
-    if (written === null) continue;
-    flows.push(written);
-    break;
+    if (written !== null) return [...flows, written];
   }
   return flows;
 }
 
-const NO_FLOWS: Flow[] = [];
+const NO_FLOWS: readonly Flow[] = [];
 
 /** Notes that a path leads to another one. */
 export function noteLink(scope: Scope, path: string, target: string): void {

@@ -1,6 +1,7 @@
 /** The names of all known files, built to reject quickly a word that names none of them. */
 export class FileNames {
-  readonly #names = new Set<string>();
+  /** The path that has a name; null where several do. */
+  readonly #names = new Map<string, string | null>();
   /**
    * A bit for each class of last characters; a path that ends in `.` or `/` may name any of them. Without it, scripts
    * take 10 % longer.
@@ -12,13 +13,20 @@ export class FileNames {
   }
 
   add(path: string): void {
-    this.#names.add(lastPart(path));
+    const name = lastPart(path);
+    const other = this.#names.get(name);
+    this.#names.set(name, other === undefined || other === path ? path : null);
     this.#ends |= bitOf(path);
   }
 
   /** Whether the word, or what stands behind a mark in it, can name one of the files. */
   mayEnd(word: string): boolean {
     return (this.#ends & bitOf(word)) !== 0;
+  }
+
+  /** Whether the path is the only one of its name. */
+  isOnly(path: string): boolean {
+    return this.#names.get(lastPart(path)) === path;
   }
 
   /** Whether the path can name one of the files. */
