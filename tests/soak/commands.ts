@@ -148,7 +148,8 @@ export function commandJobs(place: Place, record: CommandRecord): Job[] {
     { name: "timeout", everyMs: 4_000, act: timeOut },
     { name: "idempotency", everyMs: 1_500, act: repeat },
     { name: "fleet", everyMs: 4_000, act: fleet },
-    { name: "denied", everyMs: 700, act: deny },
+    // A receiver that hangs gets one attempt at a time, and two a delivery: each takes a second.
+    { name: "denied", everyMs: 3_000, act: deny },
     { name: "approvals", everyMs: 1_500, act: ask },
   ];
 }

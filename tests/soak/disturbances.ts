@@ -18,6 +18,8 @@ export interface Mark extends Disturbance {
 
 /** Steps of the clock by turns, in seconds: a minute or five ahead and back, and behind. */
 const STEPS_S = [300, -300, -120, 120, 45, -45];
+/** A verdict is valid for so long, by the clock that the relay had when its agent linked. */
+const VERDICT_S = 60;
 /** The relay is killed about so often, in the first half of a run: its last process lives for the second half. */
 const KILLED_EVERY_S = 150;
 const AGENT_KILLED_EVERY_S = 70;
@@ -47,35 +49,37 @@ export class Disturber {
 
   /** Does one. Returns what exactly was done. */
   async do(kind: Kind): Promise<string> {
-    const { relay, victim } = this.place;
+    const { relay, victim, work } = this.place;
     switch (kind) {
-      case "relay killed": {
-        const beganMs = performance.now();
-        await this.#killRelay();
-        return `away for ${((performance.now() - beganMs) / 1000).toFixed(1)} s, agents included`;
-      }
+      case "relay killed":
+        return await this.#killRelay();
       case "agent killed":
         await victim.program.kill();
         await this.place.revive();
         return "the victim";
       case "clock stepped": {
         const seconds = STEPS_S[this.#steps++ % STEPS_S.length]!;
+        if (seconds < -VERDICT_S) work.expectRelinks();
         await relay.step(seconds);
         return `${seconds > 0 ? "+" : ""}${seconds} s`;
       }
     }
   }
 
-  /** Work rests until the relay and all agents are back. */
-  async #killRelay(): Promise<void> {
+  /** Work rests until the relay and all agents are back. Returns how long they took. */
+  async #killRelay(): Promise<string> {
     const { relay, work, echoes, steady, victim } = this.place;
     work.pause();
     await relay.kill();
+    const killedMs = performance.now();
+    const sinceS = () => `${((performance.now() - killedMs) / 1000).toFixed(1)} s`;
     await relay.start();
+    const ready = sinceS();
     await Promise.all([
       echoes.connect(),
       ...[steady, victim].map(({ program }) => program.line(/^connected to /, START_MS)),
     ]);
     work.resume();
+    return `ready again after ${ready}, with all agents after ${sinceS()}`;
   }
 }

@@ -75,7 +75,6 @@ export function hostileJobs(place: Place, addresses: readonly Deno.HttpClient[])
       Array.from({ length: FLOOD }, () => client("GET", "/api/v1/agents")),
     );
     for (const answer of answers) oneOf(answer, [200, 429], "one of a flood");
-    if (!answers.some(({ status }) => status === 429)) throw new Error("a flood met no limit");
   }
 
   async function tooLarge() {

@@ -110,7 +110,9 @@ export function oversightJobs(place: Place): Job[] {
   async function enable() {
     for (const [id, kind] of hooks) {
       if (kind !== "gone") continue;
-      expectStatus(await owner("POST", `/api/v1/webhooks/${id}/enable`), 200, "enabling");
+      const held = dice.pick(["deliver", "discard"]);
+      const path = `/api/v1/webhooks/${id}/enable`;
+      expectStatus(await owner("POST", path, { held }), 200, "enabling");
     }
     const [id] = dice.pick([...hooks]);
     await get(`/api/v1/webhooks/${id}/deliveries?limit=20`);

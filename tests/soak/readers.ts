@@ -10,6 +10,8 @@ const SLOW_BYTES = 1_024, SLOW_MS = 1_000;
 const SILENT_MS = 60_000;
 const AGAIN_MS = 300;
 const LATE_MS = 60_000;
+/** Errors of a connection that ends without a word. */
+const BROKEN = /^(Connection|BrokenPipe|NotConnected|UnexpectedEof|BadResource|Interrupted)/;
 
 /** A quick reader, which is cut off again and again, and must see every event once. */
 export class QuickReader {
@@ -51,7 +53,9 @@ export class QuickReader {
         if (this.#stopped) return;
         const { name, message } = error as Error;
         // A crash of the relay cuts a stream off like anything else.
-        if (!/^(Connection|BadResource|Interrupted)/.test(name)) work.fault("reader", message);
+        if (
+          !BROKEN.test(name)
+        ) work.fault("reader", message);
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
       }
     }
@@ -123,7 +127,7 @@ export function slowReaderJobs({ relay, work }: Place, key: string): Job[] {
 
 /** The relay was killed, or has ended a stream that was too slow. */
 function gone(error: Error): null {
-  if (/^Connection/.test(error.name)) return null;
+  if (BROKEN.test(error.name)) return null;
   throw error;
 }
 

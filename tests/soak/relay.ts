@@ -36,6 +36,8 @@ export class SoakRelay {
         outbound: { allow_private_targets: true },
       }),
       SOAK_HAND: folder,
+      // As the task `start` sets it.
+      MALLOC_MMAP_THRESHOLD_: "1048576",
     };
     Deno.writeTextFileSync(`${folder}/shift`, "0");
   }

@@ -4,6 +4,10 @@ import type { Random } from "../support/random.ts";
 /** Faults that are kept with their words; the others are only counted. */
 const FAULTS_KEPT = 100;
 
+/** After a large step back of the relay's clock agents refuse its verdicts, and link again. */
+const RELINK = /AGENT_OFFLINE|UNAVAILABLE|COMMAND_LOST/;
+const RELINKED_MS = 20_000;
+
 /** Something that is done again and again. */
 export interface Job {
   readonly name: string;
@@ -21,6 +25,8 @@ export class Work {
   #running: Promise<void>[] = [];
   /** How often the relay was taken away. */
   #outages = 0;
+  /** When agents are linked again that had to link again. */
+  #relinkedMs = 0;
   /** Answers since the last look. */
   answered = 0;
   /** Answers of everybody's jobs, by name. */
@@ -68,6 +74,11 @@ export class Work {
     this.#open();
   }
 
+  /** For a while commands may be refused, because agents link again. */
+  expectRelinks(): void {
+    this.#relinkedMs = performance.now() + RELINKED_MS;
+  }
+
   /** Resolves while there is a relay. */
   ready(): Promise<void> {
     return this.#gate;
@@ -98,13 +109,15 @@ export class Work {
     while (!this.over) {
       await this.#gate;
       const outages = this.#outages;
+      const beganMs = performance.now();
       try {
         await act();
         this.times.set(name, (this.times.get(name) ?? 0) + 1);
       } catch (error) {
         // A broken connection is what a crash looks like; an answer must still be the right one.
         const isCrash = error instanceof UnreachedError && outages !== this.#outages;
-        if (!isCrash) this.fault(name, error);
+        const isRelink = beganMs < this.#relinkedMs && RELINK.test((error as Error).message);
+        if (!isCrash && !isRelink) this.fault(name, error);
       }
       await this.rest(everyMs * (0.5 + this.dice.unit()));
     }
