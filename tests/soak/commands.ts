@@ -62,7 +62,7 @@ export function commandJobs(place: Place, record: CommandRecord): Job[] {
   async function kill() {
     const mark = ledger.nextMark();
     const answer = await run(victim.id, appendTo(victim.counter, mark));
-    const { status } = oneOf(answer, [200, 409, 502], "a command for the victim");
+    const { status } = oneOf(answer, [200, 409, 502, 503], "a command for the victim");
     if (answer.status === 200 && status === "succeeded") record.victims.push(mark);
   }
 

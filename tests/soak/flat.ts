@@ -39,7 +39,7 @@ export function trendOf(points: readonly Point[], { perHour: most, atLeast }: Bo
   return { perHour, grown, isFlat: perHour <= most || grown <= atLeast };
 }
 
-/** The lowest of each `count` points: what remains of a heap after its garbage is collected. */
+/** The lowest of each `count` points: memory rises and falls with its garbage. */
 export function lowestOf(points: readonly Point[], count: number): Point[] {
   const lowest: Point[] = [];
   for (let at = 0; at + count <= points.length; at += count) {

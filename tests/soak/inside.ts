@@ -1,9 +1,9 @@
 /**
  * Preloaded into the relay of a soak: its wall clock can be stepped, as an operator or NTP steps that of a machine,
- * and it tells its memory. The folder SOAK_HAND holds `shift`, in ms, and gets `memory`.
+ * and it tells its live memory. The folder SOAK_HAND holds `shift`, in ms, and gets `memory`.
  */
 const hand = Deno.env.get("SOAK_HAND")!;
-const LOOK_MS = 200;
+const LOOK_MS = 200, WEIGH_MS = 30_000;
 const WallDate = Date;
 let shiftMs = 0;
 
@@ -20,9 +20,16 @@ globalThis.Date = class extends WallDate {
 
 function look(): void {
   shiftMs = Number(Deno.readTextFileSync(`${hand}/shift`));
+}
+
+/** What is left after a collection of all garbage: between two of them a heap says little. */
+function weigh(): void {
+  (globalThis as unknown as { gc: () => void }).gc();
   Deno.writeTextFileSync(`${hand}/memory.new`, JSON.stringify(Deno.memoryUsage()));
   Deno.renameSync(`${hand}/memory.new`, `${hand}/memory`);
 }
 
 look();
+weigh();
 Deno.unrefTimer(setInterval(look, LOOK_MS));
+Deno.unrefTimer(setInterval(weigh, WEIGH_MS));

@@ -19,8 +19,8 @@ const READS = [
   "/health",
 ];
 const FILTERS = ["result=denied", "event_type=command_executed", "text=m1", "resource_type=agent"];
-/** How far back an export goes, in ms. */
-const EXPORT_MS = 20_000;
+/** How far back most queries and exports go. */
+const RECENT_MS = 20_000;
 
 interface Proof {
   readonly leaf_hash: string;
@@ -65,12 +65,11 @@ export function oversightJobs(place: Place): Job[] {
     await get(`/api/audit/consistency?from=${from}&to=${tree_size}`);
   }
 
-  async function exportSome() {
-    const { events: [newest] } = await get<{ events: { timestamp: string }[] }>(
-      "/api/audit?limit=1",
-    );
-    const since = new Date(Date.parse(newest!.timestamp) - EXPORT_MS).toISOString();
-    await get(`/api/audit/export?start_time=${encodeURIComponent(since)}`);
+  /** A filter for what is new: the log grows, and so does what reading all of it costs. */
+  async function recent(): Promise<string> {
+    const path = "/api/audit?limit=1";
+    const { events: [newest] } = await get<{ events: { timestamp: string }[] }>(path);
+    return `start_time=${new Date(Date.parse(newest!.timestamp) - RECENT_MS).toISOString()}`;
   }
 
   async function comply() {
@@ -129,9 +128,18 @@ export function oversightJobs(place: Place): Job[] {
     { name: "reads", everyMs: 120, act: () => get(dice.pick(READS)) },
     { name: "trespass", everyMs: 1_000, act: trespass },
     { name: "keys", everyMs: 1_500, act: keys },
-    { name: "queries", everyMs: 1_000, act: () => get(`/api/audit?${dice.pick(FILTERS)}`) },
+    {
+      name: "queries",
+      everyMs: 1_000,
+      act: async () => get(`/api/audit?${dice.pick(FILTERS)}&${await recent()}`),
+    },
+    { name: "long queries", everyMs: 60_000, act: () => get(`/api/audit?${dice.pick(FILTERS)}`) },
     { name: "proofs", everyMs: 1_000, act: prove },
-    { name: "exports", everyMs: 4_000, act: exportSome },
+    {
+      name: "exports",
+      everyMs: 4_000,
+      act: async () => get(`/api/audit/export?${await recent()}`),
+    },
     { name: "reports", everyMs: 60_000, act: comply },
     {
       name: "evidence",

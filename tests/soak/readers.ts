@@ -53,9 +53,7 @@ export class QuickReader {
         if (this.#stopped) return;
         const { name, message } = error as Error;
         // A crash of the relay cuts a stream off like anything else.
-        if (
-          !BROKEN.test(name)
-        ) work.fault("reader", message);
+        if (!BROKEN.test(name)) work.fault("reader", message);
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
       }
     }

@@ -9,7 +9,8 @@ export interface Sample {
   /** Which of the relay's processes it was. */
   readonly life: number;
   readonly residentMiB: number;
-  readonly heapMiB: number;
+  /** V8's heap and what it refers to outside, after a collection of garbage. */
+  readonly liveMiB: number;
   readonly handles: number;
   readonly threads: number;
   readonly loopLagMs: number;
@@ -49,13 +50,14 @@ export class Sampler {
     const status = Deno.readTextFileSync(`/proc/${pid}/status`);
     const ofStatus = (name: string) =>
       Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)![1]);
+    const { heapUsed, external } = await relay.memory();
     const nowMs = performance.now();
     const { tookMs } = this.record;
     this.samples.push({
       atS: (nowMs - this.startMs) / 1000,
       life,
       residentMiB: ofStatus("VmRSS") / 1024,
-      heapMiB: (await relay.memory()).heapUsed / MIB,
+      liveMiB: (heapUsed + external) / MIB,
       handles: [...Deno.readDirSync(`/proc/${pid}/fd`)].length,
       threads: ofStatus("Threads"),
       loopLagMs: metrics("relay_event_loop_lag_seconds") * 1000,
