@@ -9,7 +9,7 @@ export interface Moment {
   readonly color: string;
 }
 
-const WIDTH = 720, HEIGHT = 130, LEFT = 46, RIGHT = 8, TOP = 8, BOTTOM = 20;
+const WIDTH = 720, HEIGHT = 130, LEFT = 46, RIGHT = 16, TOP = 8, BOTTOM = 20;
 const TICKS = 6;
 
 /** A line through the points of each life, as an SVG picture. */

@@ -44,13 +44,14 @@ export class Sampler {
   /** @throws {UnreachedError} when there is no relay */
   async look(): Promise<void> {
     const { owner, relay, work } = this.place;
-    const { lives: life, pid } = relay;
     const metrics = await metricsOf(owner);
     const log = await owner<{ pagination: { total: number } }>("GET", "/api/audit?limit=1");
+    const { heapUsed, external } = await relay.memory();
+    if (work.isPaused) return; // killed since
+    const { lives: life, pid } = relay;
     const status = Deno.readTextFileSync(`/proc/${pid}/status`);
     const ofStatus = (name: string) =>
       Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)![1]);
-    const { heapUsed, external } = await relay.memory();
     const nowMs = performance.now();
     const { tookMs } = this.record;
     this.samples.push({

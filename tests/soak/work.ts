@@ -22,6 +22,8 @@ export class Work {
   readonly #faults = new Map<string, number>();
   #gate: Promise<void> = Promise.resolve();
   #open: () => void = () => {};
+  /** True while there is no relay. */
+  isPaused = false;
   #running: Promise<void>[] = [];
   /** How often the relay was taken away. */
   #outages = 0;
@@ -64,6 +66,7 @@ export class Work {
 
   /** No request begins from now on until `resume`. */
   pause(): void {
+    this.isPaused = true;
     this.#outages++;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#gate = promise;
@@ -71,6 +74,7 @@ export class Work {
   }
 
   resume(): void {
+    this.isPaused = false;
     this.#open();
   }
 
