@@ -44,6 +44,7 @@ const OTHER_TESTS = [
   "mcp",
   "routes",
   "simulation",
+  "soak",
   "suite",
   "support",
 ];

@@ -29,6 +29,52 @@ interface Row {
   readonly resource_id: string;
 }
 
+/** The audit trail, read line by line: of each row it keeps what a ledger can ask for. */
+export class Trail {
+  /** Wrong by itself: numbers that are not dense, events that are there twice. */
+  readonly faults: string[] = [];
+  readonly #events = new Set<string>();
+  readonly #used = new Set<string | undefined>();
+  readonly #resources = new Map<string, Set<string>>(
+    ["command_executed", "command_failed", "api_key_created", "api_key_revoked"]
+      .map((type) => [type, new Set()]),
+  );
+  #rows = 0;
+
+  take(line: string): Row {
+    const row: Row = JSON.parse(line);
+    const { seq, event_id, event_type, request_id, resource_id } = row;
+    if (seq !== ++this.#rows) this.faults.push(`row ${this.#rows} has the number ${seq}`);
+    if (this.#events.has(event_id)) this.faults.push(`the event ${event_id} is there twice`);
+    this.#events.add(event_id);
+    if (event_type === "api_key_used") this.#used.add(request_id);
+    this.#resources.get(event_type)?.add(resource_id);
+    return row;
+  }
+
+  /** What was acknowledged and is not there. */
+  missing(ledger: Ledger): string[] {
+    const faults: string[] = [];
+    const need = (
+      found: ReadonlySet<string | undefined>,
+      wanted: Iterable<string>,
+      what: string,
+    ) => {
+      for (const id of wanted) if (!found.has(id)) faults.push(`no ${what} ${id}`);
+    };
+    const of = (type: string) => this.#resources.get(type)!;
+    const revoked = [...ledger.keys].filter(([, state]) => state === "revoked").map(([id]) => id);
+    need(this.#events, ledger.events, "registered event");
+    need(this.#used, ledger.requests, "use of the key in request");
+    need(of("command_executed"), ledger.succeeded.keys(), "command_executed of");
+    const ended = of("command_executed").union(of("command_failed"));
+    need(ended, ledger.accepted.keys(), "end of");
+    need(of("api_key_created"), ledger.keys.keys(), "api_key_created of");
+    need(of("api_key_revoked"), revoked, "api_key_revoked of");
+    return faults;
+  }
+}
+
 /**
  * Everything that is wrong with an export of the audit trail: rows that are missing, numbers that are
  * not dense, rows that differ from an earlier export.
@@ -37,32 +83,11 @@ export function faultsOfTrail(
   lines: readonly string[],
   earlier: readonly string[],
   ledger: Ledger,
-) {
-  const rows = lines.map((line) => JSON.parse(line) as Row);
-  const faults: string[] = [];
-  rows.forEach(({ seq }, at) => {
-    if (seq !== at + 1) faults.push(`row ${at + 1} has the number ${seq}`);
-  });
+): string[] {
+  const trail = new Trail();
+  for (const line of lines) trail.take(line);
   earlier.forEach((line, at) => {
-    if (lines[at] !== line) faults.push(`row ${at + 1} was ${line}, now ${lines[at]}`);
+    if (lines[at] !== line) trail.faults.push(`row ${at + 1} was ${line}, now ${lines[at]}`);
   });
-  const ids = new Set(rows.map((row) => row.event_id));
-  if (ids.size !== rows.length) faults.push("an event is there twice");
-  const has = (type: string, of: (row: Row) => string | undefined) => {
-    return new Set(rows.filter((row) => row.event_type === type).map(of));
-  };
-  const need = (found: ReadonlySet<string | undefined>, wanted: Iterable<string>, what: string) => {
-    for (const id of wanted) if (!found.has(id)) faults.push(`no ${what} ${id}`);
-  };
-  const resource = (row: Row) => row.resource_id;
-  const revoked = [...ledger.keys].filter(([, state]) => state === "revoked").map(([id]) => id);
-  need(ids, ledger.events, "registered event");
-  need(has("api_key_used", (row) => row.request_id), ledger.requests, "use of the key in request");
-  const executed = has("command_executed", resource);
-  need(executed, ledger.succeeded.keys(), "command_executed of");
-  const ended = executed.union(has("command_failed", resource));
-  need(ended, ledger.accepted.keys(), "end of");
-  need(has("api_key_created", resource), ledger.keys.keys(), "api_key_created of");
-  need(has("api_key_revoked", resource), revoked, "api_key_revoked of");
-  return faults;
+  return [...trail.faults, ...trail.missing(ledger)];
 }

@@ -66,7 +66,10 @@ export async function loadUntilKilled(round: Round): Promise<number> {
 
 export const appendTo = (file: string, mark: string) => `echo ${mark} >> ${file}`;
 
-async function exec({ client, agentId, counterFile, ledger }: Caller, note: Note): Promise<void> {
+export async function exec(
+  { client, agentId, counterFile, ledger }: Caller,
+  note: Note,
+): Promise<void> {
   const mark = ledger.nextMark();
   const query = new URLSearchParams({ command: appendTo(counterFile, mark) });
   const answer = await client<{ command_id: string; status: string }>(
@@ -78,7 +81,10 @@ async function exec({ client, agentId, counterFile, ledger }: Caller, note: Note
   ledger.succeeded.set(command_id, mark);
 }
 
-async function start({ client, agentId, counterFile, ledger }: Caller, note: Note): Promise<void> {
+export async function start(
+  { client, agentId, counterFile, ledger }: Caller,
+  note: Note,
+): Promise<void> {
   const mark = ledger.nextMark();
   const answer = await client<{ command_id: string }>(
     "POST",
@@ -88,7 +94,7 @@ async function start({ client, agentId, counterFile, ledger }: Caller, note: Not
   ledger.accepted.set(note(answer, 202, "starting a command").command_id, mark);
 }
 
-async function event({ client, ledger }: Caller, note: Note): Promise<void> {
+export async function event({ client, ledger }: Caller, note: Note): Promise<void> {
   const body = { event_type: "deployed", details: { mark: ledger.nextMark() } };
   const answer = await client<{ event_id: string }>("POST", "/api/audit/event", body);
   ledger.events.push(note(answer, 201, "registering an event").event_id);
@@ -115,7 +121,7 @@ const OTHERS: Readonly<Record<string, (name: string) => unknown>> = {
 };
 
 /** Makes one of each, and deletes the one before it. */
-async function changeOthers({ client, ledger }: Caller, note: Note): Promise<void> {
+export async function changeOthers({ client, ledger }: Caller, note: Note): Promise<void> {
   const { others } = ledger;
   for (const [path, bodyOf] of Object.entries(OTHERS)) {
     const before = [...others].find(([one, state]) => state === "there" && one.startsWith(path));

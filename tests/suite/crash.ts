@@ -1,3 +1,3 @@
 import { loadTests } from "../load_tests.ts";
 
-await loadTests("build", "crash");
+await loadTests("build", "crash", "soak");
