@@ -10,6 +10,7 @@ import {
   unreadVariables,
 } from "../context/context.ts";
 import { isSealed, secretsOf } from "../host/host.ts";
+import { examineCommand } from "../shield/shield.ts";
 import { shownLocation } from "../../kv/maintenance/location.ts";
 import { type Running, startRelay, UNRECORDED } from "../start.ts";
 import {
@@ -55,11 +56,12 @@ export interface ServeSwitches {
 
 /** Runs `relay serve` until it is stopped; resolves to the exit code. */
 export async function serve(
-  { front, refuse }: Serving,
+  load: () => Promise<Serving>,
   { sharePort, stopWithStdin }: ServeSwitches,
 ): Promise<number> {
   const env = Deno.env.toObject();
   for (const unread of unreadVariables(env)) systemLog.warn(unread);
+  const loading = load(); // while the store opens
   let started: Started;
   try {
     started = await startFrom(env, false);
@@ -68,6 +70,7 @@ export async function serve(
     return 1;
   }
   const { running, settings } = started;
+  const { front, refuse } = await loading;
   const { host: hostname, port, tls } = settings;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const { handler, close } = front(running);
@@ -88,6 +91,8 @@ export async function serve(
     return 1;
   }
   onStopSignal(end);
+  // Builds the shield's tables, so that the first command does not wait for them.
+  systemClock.after(0, () => examineCommand("gh"));
   if (stopWithStdin) Deno.stdin.readable.pipeTo(new WritableStream()).finally(end);
   await ended;
   return await stopServing(server, running, close, DRAIN_MS) ? 0 : 1;
