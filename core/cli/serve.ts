@@ -29,6 +29,9 @@ const DRAIN_MS = 4_000;
 /** The time to record what is in memory: longer than one delivery attempt, but a store that hangs must not block. */
 const RECORD_MS = 15_000;
 
+/** After this time the shield's tables are built by a command that asks them; a command before it waits for them. */
+const [WARM_MS, WARMING] = [1_000, "gh"];
+
 /** The ports that do not depend on the settings. */
 export const SYSTEM_PORTS = { clock: systemClock, entropy: systemEntropy, log: systemLog };
 
@@ -91,8 +94,7 @@ export async function serve(
     return 1;
   }
   onStopSignal(end);
-  // Builds the shield's tables, so that the first command does not wait for them.
-  systemClock.after(0, () => examineCommand("gh"));
+  systemClock.after(WARM_MS, () => examineCommand(WARMING));
   if (stopWithStdin) Deno.stdin.readable.pipeTo(new WritableStream()).finally(end);
   await ended;
   return await stopServing(server, running, close, DRAIN_MS) ? 0 : 1;
