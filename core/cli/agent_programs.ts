@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { ANY_PLATFORM, VERSION } from "../protocol/protocol.ts";
 import type { AgentProgram, AgentPrograms } from "../ports/ports.ts";
-import { ownForm } from "./agent/host.ts";
+import { ownForm } from "./process.ts";
 
 const PLATFORM = `${Deno.build.os}-${Deno.build.arch}`;
 

@@ -147,7 +147,7 @@ async function serveCommand(args: string[], startup: Startup): Promise<number> {
         return await serveInstances(instanceCount(instances));
       }
       const { serve } = await import("./serve.ts");
-      return await serve(await startup.serving(), { sharePort, stopWithStdin });
+      return await serve(startup.serving, { sharePort, stopWithStdin });
     },
   }, args);
 }

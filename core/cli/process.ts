@@ -1,3 +1,11 @@
+import type { ProgramForm } from "../protocol/protocol.ts";
+
+/** How this program is installed. A bundle is one module. */
+export function ownForm(): ProgramForm {
+  if (Deno.build.standalone) return "executable";
+  return import.meta.url === Deno.mainModule ? "bundle" : "source";
+}
+
 /** Calls back at SIGTERM and SIGINT (Ctrl-C and Ctrl-Break on Windows). Returns a function that stops this. */
 export function onStopSignal(stop: () => void): () => void {
   const signals: Deno.Signal[] = Deno.build.os === "windows"

@@ -10,6 +10,7 @@ import {
   unreadVariables,
 } from "../context/context.ts";
 import { isSealed, secretsOf } from "../host/host.ts";
+import { examineCommand } from "../shield/shield.ts";
 import { shownLocation } from "../../kv/maintenance/location.ts";
 import { type Running, startRelay, UNRECORDED } from "../start.ts";
 import {
@@ -27,6 +28,9 @@ const FAREWELL_MS = 50;
 const DRAIN_MS = 4_000;
 /** The time to record what is in memory: longer than one delivery attempt, but a store that hangs must not block. */
 const RECORD_MS = 15_000;
+
+/** After this time the shield's tables are built by a command that asks them; a command before it waits for them. */
+const [WARM_MS, WARMING] = [1_000, "gh"];
 
 /** The ports that do not depend on the settings. */
 export const SYSTEM_PORTS = { clock: systemClock, entropy: systemEntropy, log: systemLog };
@@ -55,11 +59,12 @@ export interface ServeSwitches {
 
 /** Runs `relay serve` until it is stopped; resolves to the exit code. */
 export async function serve(
-  { front, refuse }: Serving,
+  load: () => Promise<Serving>,
   { sharePort, stopWithStdin }: ServeSwitches,
 ): Promise<number> {
   const env = Deno.env.toObject();
   for (const unread of unreadVariables(env)) systemLog.warn(unread);
+  const loading = load(); // while the store opens
   let started: Started;
   try {
     started = await startFrom(env, false);
@@ -68,6 +73,7 @@ export async function serve(
     return 1;
   }
   const { running, settings } = started;
+  const { front, refuse } = await loading;
   const { host: hostname, port, tls } = settings;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const { handler, close } = front(running);
@@ -88,6 +94,7 @@ export async function serve(
     return 1;
   }
   onStopSignal(end);
+  systemClock.after(WARM_MS, () => examineCommand(WARMING));
   if (stopWithStdin) Deno.stdin.readable.pipeTo(new WritableStream()).finally(end);
   await ended;
   return await stopServing(server, running, close, DRAIN_MS) ? 0 : 1;

@@ -69,6 +69,21 @@ Deno.test("relay agent: loads no code of a relay", async () => {
   deq(loaded.filter((name) => !AGENT.some((part) => name.startsWith(part))), []);
 });
 
+Deno.test("relay serve: loads no code of an agent, and no library that a start does not need", async () => {
+  const loaded = [...await loadedBy("core/cli/serve.ts"), ...await loadedBy("routes/index.ts")];
+  ok(loaded.includes("core/start.ts"));
+  const late = [
+    "core/cli/agent/",
+    "core/policies/git/fetch.ts",
+    "npm:@opentelemetry/",
+    "npm:isomorphic-git@",
+    "npm:prom-client@",
+    "npm:ws@",
+    "npm:yaml@",
+  ];
+  deq(loaded.filter((name) => late.some((part) => name.startsWith(part))), []);
+});
+
 Deno.test("relay help: loads the table of commands only", async () => {
   deq((await loadedBy("main.ts")).sort(), [
     "core/cli/cli.ts",

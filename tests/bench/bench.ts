@@ -3,6 +3,7 @@ import { benchEvidence } from "./log/evidence.ts";
 import { agentMemory, betterAuth, exec, manyReads, mcpBesideOthers, mcpReads } from "./reads.ts";
 import { benchShield } from "./shield.ts";
 import { stall } from "./stall.ts";
+import { benchStart } from "./start.ts";
 import { stalled } from "./stalled.ts";
 import { fanOut, idleSubscribers } from "./streams.ts";
 import { benchSequencing } from "./sequencing.ts";
@@ -32,6 +33,7 @@ const ALONE: Readonly<Record<string, () => unknown>> = {
   refuse: refusals,
   unknown: unknownKeys,
   stall,
+  start: benchStart,
 };
 /** Those that load one relay, which they share with an organization on it. */
 const ON_A_RELAY: Readonly<Record<string, (target: Target) => unknown>> = {

@@ -20,28 +20,29 @@ Deno.env.set("RELAY_KV", ":memory:");
 Deno.env.set("RELAY_CONFIG", JSON.stringify(NO_LIMITS));
 type Handler = ReturnType<typeof mount>;
 
-const code = await serve({
-  front({ app: relay }) {
-    const { methods, takeReply } = withFixtures(relay, METHODS);
-    const mcp = serveMcp(relay, routes, methods);
-    const handler = mount(relay, routes, upgrades, mcp.services);
-    let key: Promise<string> | null = null;
-    return {
-      async handler(request, info) {
-        if (request.method === "POST") {
-          const text = await request.clone().text();
-          if (takeReply(jsonOf(text))) return new Response(null, { status: 202 });
-        }
-        const headers = new Headers(request.headers);
-        headers.delete("authorization");
-        headers.set("x-api-key", await (key ??= makeKey(handler)));
-        return await handler(new Request(request, { headers }), info);
-      },
-      close: () => mcp.close(),
-    };
-  },
-  refuse: failedBare,
-}, { sharePort: false, stopWithStdin: false });
+const code = await serve(() =>
+  Promise.resolve({
+    front({ app: relay }) {
+      const { methods, takeReply } = withFixtures(relay, METHODS);
+      const mcp = serveMcp(relay, routes, methods);
+      const handler = mount(relay, routes, upgrades, mcp.services);
+      let key: Promise<string> | null = null;
+      return {
+        async handler(request, info) {
+          if (request.method === "POST") {
+            const text = await request.clone().text();
+            if (takeReply(jsonOf(text))) return new Response(null, { status: 202 });
+          }
+          const headers = new Headers(request.headers);
+          headers.delete("authorization");
+          headers.set("x-api-key", await (key ??= makeKey(handler)));
+          return await handler(new Request(request, { headers }), info);
+        },
+        close: () => mcp.close(),
+      };
+    },
+    refuse: failedBare,
+  }), { sharePort: false, stopWithStdin: false });
 Deno.exit(code);
 
 /** Signs an owner up and returns an API key. */

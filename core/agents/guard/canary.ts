@@ -15,7 +15,7 @@ import {
   switchesRules,
   type Verdict,
 } from "../../shield/shield.ts";
-import { CANARY_CHECKS, CANARY_POLICY, type CanaryCheck } from "./canary_checks.ts";
+import { CANARY_CHECKS, type CanaryCheck, canaryPolicy } from "./canary_checks.ts";
 import { SessionMemory } from "./session_memory.ts";
 import { policiesFor, shieldInForce } from "./in_force.ts";
 
@@ -59,7 +59,7 @@ export function checkLayers(
       const command = commands.at(-1) ?? "";
       const found = layer === "behaviour"
         ? chain(commands)
-        : inspect(command, layer === "policy" ? { ...context, policy: CANARY_POLICY } : context);
+        : inspect(command, layer === "policy" ? { ...context, policy: canaryPolicy() } : context);
       const { verdict } = found;
       if (isAsExpected({ layer, expect }, found)) return [];
       const wanted = isOfPatterns(layer) && switchesRules(policy) &&

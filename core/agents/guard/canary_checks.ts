@@ -8,17 +8,18 @@ export interface CanaryCheck {
 }
 
 /** The policy by which the policy layer is checked. */
-export const CANARY_POLICY: Policy = Policy.parse({
-  rules: [
-    { id: "canary-deny", match: { commands: ["canary-deny"] }, verdict: "deny" },
-    { id: "canary-approve", match: { commands: ["canary-approve"] }, verdict: "approve" },
-    {
-      id: "canary-allow",
-      match: { commands: ["systemctl"], arguments: ["stop", "canary"], exact: true },
-      verdict: "allow",
-    },
-  ],
-});
+export const canaryPolicy = (): Policy =>
+  Policy.parse({
+    rules: [
+      { id: "canary-deny", match: { commands: ["canary-deny"] }, verdict: "deny" },
+      { id: "canary-approve", match: { commands: ["canary-approve"] }, verdict: "approve" },
+      {
+        id: "canary-allow",
+        match: { commands: ["systemctl"], arguments: ["stop", "canary"], exact: true },
+        verdict: "allow",
+      },
+    ],
+  });
 
 const checks = (layer: ShieldLayer, expect: CanaryCheck["expect"], ...commands: string[]) =>
   commands.map((command): CanaryCheck => ({ layer, commands: [command], expect }));

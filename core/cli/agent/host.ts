@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import process from "node:process";
 import program from "../../../deno.json" with { type: "json" };
 import { type Clock, type Log, logLine, openTracing, systemEntropy } from "../../ports/ports.ts";
-import type { ProgramForm } from "../../protocol/protocol.ts";
+import { ownForm } from "../process.ts";
 import { dial } from "./link/dial.ts";
 import { systemTree } from "./tree.ts";
 import type { Account, AgentFiles, AgentHost, ChildProcess, ProcessEnd } from "./interfaces.ts";
@@ -27,12 +27,6 @@ export const machineHost: AgentHost = {
   tracing: null,
   spawn,
 };
-
-/** How this program is installed. A bundle is one module. */
-export function ownForm(): ProgramForm {
-  if (Deno.build.standalone) return "executable";
-  return import.meta.url === Deno.mainModule ? "bundle" : "source";
-}
 
 /** The agent's machine, with commands running as another user. */
 export const hostRunningAs = (account: Account): AgentHost => ({

@@ -10,7 +10,7 @@ import {
 } from "../model.ts";
 import {
   matchRules,
-  RULE_NAMES,
+  ruleNames,
   RULES_FOR_ALL,
   RULES_FOR_ASSIGNED,
   RULES_FOR_REDIRECTED,
@@ -73,7 +73,7 @@ function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
   }
   if (name.length < 2 || !hasGlob(name)) return [];
   report(scope, HIDDEN_PROGRAM, span);
-  return RULE_NAMES.filter((candidate) => matchesGlob(name, candidate, scope.inspection.budget));
+  return ruleNames().filter((candidate) => matchesGlob(name, candidate, scope.inspection.budget));
 }
 
 /** Begins a list of words of which any may run; a slash in it ends no folder. */

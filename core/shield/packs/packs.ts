@@ -111,11 +111,19 @@ export interface ProgramRules {
   readonly asked: { readonly ask: Condition["ask"]; readonly byAnswer: Map<string, Rule[]> }[];
 }
 
-const index = new Map<string, ProgramRules>();
-for (const rule of RULES) {
-  for (const name of new Set(rule.commands ?? [])) {
-    addToIndex(rule, index.getOrInsertComputed(name, () => ({ always: [], asked: [] })));
+let index: ReadonlyMap<string, ProgramRules> | null = null;
+
+/** The rules of each program, by name; made at the first use. */
+const indexed = (): ReadonlyMap<string, ProgramRules> => index ??= makeIndex();
+
+function makeIndex(): ReadonlyMap<string, ProgramRules> {
+  const index = new Map<string, ProgramRules>();
+  for (const rule of RULES) {
+    for (const name of new Set(rule.commands ?? [])) {
+      addToIndex(rule, index.getOrInsertComputed(name, () => ({ always: [], asked: [] })));
+    }
   }
+  return index;
 }
 
 function addToIndex(rule: Rule, { always, asked }: ProgramRules): void {
@@ -132,13 +140,13 @@ function addToIndex(rule: Rule, { always, asked }: ProgramRules): void {
 }
 
 /** The names of all programs that have rules. */
-export const RULE_NAMES: readonly string[] = [...index.keys()];
+export const ruleNames = (): readonly string[] => [...indexed().keys()];
 
 const places = new Map(RULES.map((rule, place) => [rule, place]));
 
 /** The rules for a program; null for none. `mkfs.anything` counts as `mkfs`, and PowerShell's names tell their verb. */
 export function rulesFor(name: string): ProgramRules | null {
-  return index.get(name) ?? index.get(kindOf(name)) ?? null;
+  return indexed().get(name) ?? indexed().get(kindOf(name)) ?? null;
 }
 
 /** The name under which the rules for a whole kind of programs stand. */

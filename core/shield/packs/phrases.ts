@@ -21,21 +21,26 @@ export function readPhrases(
   lines: readonly string[],
   ask: (command: SimpleCommand) => readonly string[] = wordsSaid,
 ): Phrases {
-  const byName = new Map<string, Word[][]>();
-  for (const line of lines) {
-    const [names = "", ...words] = line.split(" ");
-    const phrase = words.map(readWord);
-    for (const name of names.split("|")) {
-      byName.getOrInsertComputed(name, () => []).push(phrase);
-    }
-  }
+  let byName: ReadonlyMap<string, readonly Word[][]> | null = null;
   return {
-    names: [...byName.keys()],
+    names: [...new Set(lines.flatMap(namesOf))],
     matches(command) {
+      byName ??= readLines(lines);
       const said = once(command, ask);
       return byName.get(command.name)?.some((phrase) => says(said, phrase)) ?? false;
     },
   };
+}
+
+const namesOf = (line: string): string[] => line.split(" ", 1)[0]!.split("|");
+
+function readLines(lines: readonly string[]): ReadonlyMap<string, readonly Word[][]> {
+  const byName = new Map<string, Word[][]>();
+  for (const line of lines) {
+    const phrase = line.split(" ").slice(1).map(readWord);
+    for (const name of namesOf(line)) byName.getOrInsertComputed(name, () => []).push(phrase);
+  }
+  return byName;
 }
 
 function readWord(pattern: string): Word {

@@ -1,11 +1,12 @@
 import { callOf, readOf } from "../reads.ts";
-import { endAll, get, lines, measure, mustAll, ROOT, start } from "../parts.ts";
+import { endAll, endToo, get, lines, measure, mustAll, ROOT, start } from "../parts.ts";
+import { toHealthz, toReady } from "../start.ts";
 import { type Loaded, openRelay } from "../target.ts";
 import { arrivals, type Receiver, type Sender, startSender } from "../webhooks.ts";
 
 /**
  * This repository beside another checkout of it, by turns in one run:
- * `bench:paired --against FOLDER [--rounds 9] [--seconds 2] [read exec mcp webhooks shield]`. For each benchmark it
+ * `bench:paired --against FOLDER [--rounds 9] [--seconds 2] [read exec mcp webhooks shield start]`. For each benchmark it
  * prints the geometric mean of the speed ratios (above 1: this one is faster) and its 95 % interval.
  */
 interface Side {
@@ -54,6 +55,10 @@ const BENCHMARKS: Readonly<Record<string, Readonly<Record<string, Run>>>> = {
   mcp: { "MCP tools/call, 32 connections": requests(32, callOf) },
   webhooks: { "webhooks over http": webhooks() },
   shield: { "shield, daily work": shield() },
+  start: {
+    "starts to the first /healthz": starts(toHealthz),
+    "starts until ready": starts(toReady),
+  },
 };
 
 if (!(rounds >= 2)) fail("--rounds needs a number of at least 2");
@@ -156,4 +161,11 @@ async function startJudge(root: string): Promise<{ next(): Promise<number> }> {
       return (await rates.next()).value!;
     },
   };
+}
+
+/** Starts in a second, one after the other, on a store of each side. */
+function starts(start: (root: string, folder: string) => Promise<number>): Run {
+  const stores = Deno.makeTempDirSync({ prefix: "relay-bench-" });
+  endToo({ kill: () => Deno.removeSync(stores, { recursive: true }) });
+  return async ({ root }) => 1000 / await start(root, `${stores}/${root.replaceAll("/", "-")}`);
 }

@@ -56,12 +56,9 @@ interface Option {
 
 /** Makes the rules; a command raises the first of them that has a matching call. */
 export function rulesOfCalls(changes: readonly Change[]): readonly Rule[] {
-  const byTool = new Map<string, Patterns>();
-  for (const { id, calls } of changes) {
-    for (const line of calls) addCall(byTool, id, line);
-  }
+  let byTool: ReadonlyMap<string, Patterns> | null = null;
   const ask = (command: SimpleCommand) =>
-    firstMatch(byTool, once(command, readingsOf), command.assignments);
+    firstMatch(byTool ??= readCalls(changes), once(command, readingsOf), command.assignments);
   return changes.map(({ id, title, threat, weight, explanation, safer, calls, hits, misses }) =>
     rule({
       id,
@@ -80,6 +77,14 @@ export function rulesOfCalls(changes: readonly Change[]): readonly Rule[] {
 }
 
 const programsOf = (line: string): string[] => line.split(" ", 1)[0]!.split("|");
+
+function readCalls(changes: readonly Change[]): ReadonlyMap<string, Patterns> {
+  const byTool = new Map<string, Patterns>();
+  for (const { id, calls } of changes) {
+    for (const line of calls) addCall(byTool, id, line);
+  }
+  return byTool;
+}
 
 function addCall(byTool: Map<string, Patterns>, change: string, line: string): void {
   const words = line.split(" ").slice(1);

@@ -48,6 +48,20 @@ interface ChangeRule {
 
 /** Makes a rule about programs that change a running system. */
 export function changeRule({ changes, ...fields }: ChangeRule): Rule {
+  let byName: ReadonlyMap<string, readonly Known[]> | null = null;
+  return rule({
+    weight: [3, 3],
+    threat: "production_change",
+    ...fields,
+    commands: [...new Set(changes.flatMap(({ names }) => names.split(" ")))],
+    match(command) {
+      byName ??= readChanges(changes);
+      return byName.get(command.name)?.some((known) => isChange(command, known)) ?? false;
+    },
+  });
+}
+
+function readChanges(changes: readonly Change[]): ReadonlyMap<string, readonly Known[]> {
   const byName = new Map<string, Known[]>();
   for (const change of changes) {
     const known = readChange(change);
@@ -55,14 +69,7 @@ export function changeRule({ changes, ...fields }: ChangeRule): Rule {
       byName.getOrInsertComputed(name, () => []).push(known);
     }
   }
-  return rule({
-    weight: [3, 3],
-    threat: "production_change",
-    ...fields,
-    commands: [...byName.keys()],
-    match: (command) =>
-      byName.get(command.name)?.some((known) => isChange(command, known)) ?? false,
-  });
+  return byName;
 }
 
 /** A word of the tree of verbs, and what may follow it. */

@@ -1,0 +1,150 @@
+import { startProgram } from "../../core/cli/program.ts";
+import { freePort } from "../cluster/denokv.ts";
+import { START_MS, withFolder } from "../support/processes.ts";
+import { signUp } from "./client.ts";
+import { HERE, median, ROOT } from "./parts.ts";
+import { sized } from "./size.ts";
+
+const RUNS = sized(15, 2);
+/** The pause between two requests to a server that does not listen yet, in ms. */
+const POLL_MS = 5;
+
+/** Starts something and resolves to the ms from its start until it was ready. */
+type Start = () => Promise<number>;
+
+/** How long a relay and an agent take to start with warm caches, beside the bare runtime and a bare server, by turns. */
+export const benchStart = (): Promise<void> =>
+  withFolder(async (folder) => {
+    const empty = `${folder}/empty.ts`;
+    await Deno.writeTextFile(empty, "");
+    await withRelay(ROOT, `${folder}/linked`, async (agent) => {
+      const starts: Readonly<Record<string, Start>> = {
+        "an empty file": () => toEnd(["run", "-A", empty]),
+        "a bare Hono server, to its first answer": toBareAnswer,
+        "relay --help": () => toEnd(["run", "-A", `${ROOT}main.ts`, "--help"]),
+        "relay serve, to the first 200 of /healthz": () => toHealthz(ROOT, `${folder}/served`),
+        "relay serve, ready": () => toReady(ROOT, `${folder}/served`),
+        "relay agent, to its link": agent,
+      };
+      const took = new Map(Object.keys(starts).map((name) => [name, [] as number[]]));
+      for (let run = -1; run < RUNS; run++) {
+        for (const [name, start] of Object.entries(starts)) {
+          const ms = await start();
+          if (run >= 0) took.get(name)!.push(ms); // the first one warms
+        }
+      }
+      const [bare] = took.values();
+      for (const [name, all] of took) {
+        const ratio = median(all.map((ms, run) => ms / bare![run]!)).toFixed(1);
+        console.log(
+          `${name.padEnd(42)} ${median(all).toFixed(0).padStart(5)} ms, at least ` +
+            `${Math.min(...all).toFixed(0).padStart(4)} ms, ${ratio} of an empty file`,
+        );
+      }
+    });
+  });
+
+/** From the start of the relay at `root` to the first 200 of /healthz, on the store of a first day. */
+export async function toHealthz(root: string, folder: string): Promise<number> {
+  await makeStore(root, folder);
+  const port = freePort();
+  const startedMs = performance.now();
+  const relay = startRelay(root, folder, port);
+  const ms = await firstAnswer(`http://127.0.0.1:${port}/healthz`) - startedMs;
+  await relay.kill();
+  return ms;
+}
+
+/** The same until it serves everything. */
+export async function toReady(root: string, folder: string): Promise<number> {
+  await makeStore(root, folder);
+  const startedMs = performance.now();
+  const relay = startRelay(root, folder, 0);
+  await relay.line(READY, START_MS);
+  const ms = performance.now() - startedMs;
+  await relay.kill();
+  return ms;
+}
+
+const READY = / is ready at (\S+)$/;
+
+const startRelay = (root: string, folder: string, port: number) =>
+  startProgram(["serve"], {
+    main: `file://${root}main.ts`,
+    env: { RELAY_KV: `${folder}/relay.kv`, RELAY_HOST: "127.0.0.1", RELAY_PORT: `${port}` },
+  });
+
+/** Makes a small store, unless it is there. */
+async function makeStore(root: string, folder: string): Promise<void> {
+  try {
+    await Deno.mkdir(folder);
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return;
+    throw error;
+  }
+  const relay = startRelay(root, folder, 0);
+  const [, base] = await relay.line(READY, START_MS);
+  await signUp(base!, 0);
+  await relay.stop();
+}
+
+/** Runs a relay, and `use` with the start of an agent that has an account there. */
+export async function withRelay(
+  root: string,
+  folder: string,
+  use: (agent: Start) => Promise<void>,
+): Promise<void> {
+  await Deno.mkdir(folder);
+  const relay = startRelay(root, folder, 0);
+  try {
+    const [, base] = await relay.line(READY, START_MS);
+    const { key } = await signUp(base!, 0);
+    await use(() => toLink(root, folder, { RELAY_URL: base!, RELAY_TOKEN: key }));
+  } finally {
+    await relay.stop();
+  }
+}
+
+async function toLink(
+  root: string,
+  folder: string,
+  env: Readonly<Record<string, string>>,
+): Promise<number> {
+  const startedMs = performance.now();
+  const args = ["agent", "--name", "started", "--state", `${folder}/agent`];
+  const agent = startProgram(args, { main: `file://${root}main.ts`, env });
+  await agent.line(/^connected to /, START_MS);
+  const ms = performance.now() - startedMs;
+  await agent.stop();
+  return ms;
+}
+
+async function toBareAnswer(): Promise<number> {
+  const startedMs = performance.now();
+  const args = ["run", "-A", "--no-check", `${HERE}bare_http.ts`];
+  const child = new Deno.Command(Deno.execPath(), { args, stdin: "null", stdout: "piped" }).spawn();
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { port } = JSON.parse((await reader.read()).value!);
+  const ms = await firstAnswer(`http://127.0.0.1:${port}/api/v1/agents/a`) - startedMs;
+  child.kill("SIGKILL");
+  await reader.cancel();
+  await child.status;
+  return ms;
+}
+
+/** How long a program runs. */
+async function toEnd(args: readonly string[]): Promise<number> {
+  const startedMs = performance.now();
+  await new Deno.Command(Deno.execPath(), { args: [...args] }).output();
+  return performance.now() - startedMs;
+}
+
+/** The time of the first 200 of an address, where nobody may listen yet. */
+async function firstAnswer(url: string): Promise<number> {
+  for (;;) {
+    const answer = await fetch(url).catch(() => null);
+    await answer?.body?.cancel();
+    if (answer?.ok) return performance.now();
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
