@@ -34,6 +34,7 @@ export async function measureSize(
   size: number,
   folder: string,
   quick: boolean,
+  tell: (progress: string) => void = () => {},
 ): Promise<Measured> {
   const kv = `${folder}/${row}-${size}.kv`;
   const notes = `${kv}.json`;
@@ -42,7 +43,7 @@ export async function measureSize(
   try {
     const owner = filled ?? await fill(row, size, kv, receiver);
     Deno.writeTextFileSync(notes, JSON.stringify(owner));
-    const costs = await operations(row, size, kv, owner, receiver, quick);
+    const costs = await operations(row, size, kv, owner, receiver, quick, tell);
     const storeMib = Deno.statSync(kv).size / 2 ** 20;
     return { row, size, storeMib, filledInMs: owner.filledInMs, costs };
   } finally {
@@ -76,12 +77,13 @@ async function operations(
   owner: Filled,
   receiver: Receiver,
   quick: boolean,
+  tell: (progress: string) => void,
 ): Promise<Record<string, Cost>> {
   const repeats = quick ? QUICK : WHOLE;
   const costs: Record<string, Cost> = {};
   const note = (name: string, cost: Cost) => {
     costs[name] = cost;
-    console.error(`${row} ${size}: ${name}: ${cost.ms.toFixed(2)} ms`);
+    tell(`${row} ${size}: ${name}: ${cost.ms.toFixed(2)} ms`);
   };
   let relay: GrownRelay | null = null;
   const started = await sampled({ ...repeats, most: 8 }, async () => {
@@ -135,6 +137,14 @@ function backup(kv: string): void {
 
 if (import.meta.main) {
   const [row, size, folder, pace] = Deno.args as [string, string, string, string];
-  console.log(JSON.stringify(await measureSize(row, Number(size), folder, pace === "quick")));
+  const quick = pace === "quick";
+  const measured = await measureSize(
+    row,
+    Number(size),
+    folder,
+    quick,
+    (text) => console.error(text),
+  );
+  console.log(JSON.stringify(measured));
   Deno.exit();
 }

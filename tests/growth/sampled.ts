@@ -19,8 +19,8 @@ export interface Repeats {
   readonly forMs: number;
 }
 
-export const WHOLE: Repeats = { least: 5, most: 200, forMs: 2_000 };
-export const QUICK: Repeats = { least: 1, most: 3, forMs: 50 };
+export const WHOLE: Repeats = { least: 5, most: 200, forMs: 1_500 };
+export const QUICK: Repeats = { least: 1, most: 2, forMs: 20 };
 export const ONCE: Repeats = { least: 1, most: 1, forMs: 0 };
 
 /** The median time of repetitions, after one that does not count unless there is only one. */
