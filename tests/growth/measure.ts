@@ -86,12 +86,11 @@ async function operations(
     tell(`${row} ${size}: ${name}: ${cost.ms.toFixed(2)} ms`);
   };
   let relay: GrownRelay | null = null;
-  const started = await sampled({ ...repeats, most: 8 }, async () => {
-    await relay?.stop();
-    const from = performance.now();
-    relay = await GrownRelay.start(kv);
-    return performance.now() - from;
-  });
+  const started = await sampled(
+    { ...repeats, most: Math.min(8, repeats.most) },
+    async () => relay = await GrownRelay.start(kv),
+    async () => await relay?.stop(),
+  );
   note("start", started);
   const grown: GrownRelay = relay!;
   const housekeep = () => grown.running.housekeep();
@@ -99,7 +98,7 @@ async function operations(
   note("periodic tasks", await sampled(repeats, housekeep));
   const server = grown.listen();
   const measure = async (name: string, run: (n: number) => Promise<unknown>) => {
-    note(name, await sampled(repeats, async (n) => void await run(n)));
+    note(name, await sampled(repeats, run));
   };
   const get = (path: string) => grown.call(owner.key, "GET", path);
   const { list, middle } = ROWS[row]!;
@@ -116,11 +115,14 @@ async function operations(
   const minute = `start_time=${iso(endMs - 60_000)}&end_time=${iso(endMs)}`;
   await measure("audit query, one minute", () => get(`/api/audit?${PAGE}&${minute}`));
   const { eventIds: ids } = owner;
-  await measure("proof of a row", (n) => get(`/api/audit/proof/${ids[(n + 1) * 7 % ids.length]}`));
+  await measure(
+    "proof of a row",
+    (n) => get(`/api/audit/proof/${ids[Math.abs(n) * 7 % ids.length]}`),
+  );
   await measure("event to one webhook", () => receiver.fanOut(grown, owner, WANTED_BY_ONE, 1));
   if (row === "webhooks") {
-    const all = () => receiver.fanOut(grown, owner, WANTED_BY_ALL, size);
-    await measure("event to all webhooks", all);
+    const all = () => receiver.fanOut(grown, owner, WANTED_BY_ALL, size - 1);
+    await measure("event to all others", all);
   }
   note("backup", await sampled(ONCE, async () => backup(kv)));
   await server.shutdown();

@@ -23,26 +23,40 @@ export const WHOLE: Repeats = { least: 5, most: 200, forMs: 1_500 };
 export const QUICK: Repeats = { least: 1, most: 2, forMs: 20 };
 export const ONCE: Repeats = { least: 1, most: 1, forMs: 0 };
 
-/** The median time of repetitions, after one that does not count unless there is only one. */
+/** Repetitions that do not count, while the code is compiled. */
+const WARMING = 3;
+
+/**
+ * The median time and the mean processor time of repetitions; one that is not repeated is not warmed up either. What
+ * `prepare` does before each does not count.
+ */
 export async function sampled(
   { least, most, forMs }: Repeats,
-  run: (n: number) => Promise<number | void>,
+  run: (n: number) => Promise<unknown>,
+  prepare: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<Cost> {
   const before = residentMib("VmRSS");
   // Linux forgets the peak so far.
   if (Deno.build.os === "linux") Deno.writeTextFileSync("/proc/self/clear_refs", "5");
   const times: number[] = [];
-  if (most > 1) await run(-1);
-  const begun = performance.now(), used = process.cpuUsage();
+  let cpuMs = 0;
+  const one = async (n: number) => {
+    await prepare();
+    const from = performance.now(), used = process.cpuUsage();
+    await run(n);
+    const { user, system } = process.cpuUsage(used);
+    return { ms: performance.now() - from, cpuMs: (user + system) / 1000 };
+  };
+  for (let n = 1; n <= WARMING && n < most; n++) await one(-n);
+  const begun = performance.now();
   for (let n = 0; n < most && (n < least || performance.now() - begun < forMs); n++) {
-    const from = performance.now();
-    // What is prepared before an operation is not a part of it.
-    times.push(await run(n) ?? performance.now() - from);
+    const took = await one(n);
+    times.push(took.ms);
+    cpuMs += took.cpuMs;
   }
-  const { user, system } = process.cpuUsage(used);
   return {
     ms: median(times),
-    cpuMs: (user + system) / 1000 / times.length,
+    cpuMs: cpuMs / times.length,
     mib: Math.max(0, residentMib("VmHWM") - before),
     runs: times.length,
   };
