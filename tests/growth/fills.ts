@@ -30,6 +30,8 @@ const FILES_MAX = 20;
 
 export const tenantOf = ({ org }: Owner): Tenant => ({ org, space: "live" });
 
+const accountOf = (n: number) => ({ email: `a${n}@example.com`, password: "correct horse 7" });
+
 /** The host organization with a key. */
 export async function signUp(relay: GrownRelay, n = 0): Promise<Owner> {
   const account = {
@@ -48,6 +50,11 @@ export async function signUp(relay: GrownRelay, n = 0): Promise<Owner> {
   ];
   const { key } = await relay.call(token, "POST", "/api/v1/api-keys", { name: "growth", scopes });
   return { org: organization.id, userId: user.id, token, key };
+}
+
+/** The host organization with a new session. */
+export async function signIn(relay: GrownRelay, owner: Owner): Promise<Owner> {
+  return { ...owner, token: (await relay.call(null, "POST", "/api/v1/login", accountOf(0))).token };
 }
 
 /** Agents whose links a relay held that died. */

@@ -2,7 +2,7 @@ import { systemClock, systemEntropy } from "../../core/ports/system.ts";
 import { writeBackup } from "../../core/host/backup/backup.ts";
 import { isThere } from "../../kv/maintenance/disk.ts";
 import { endAll, start } from "../bench/parts.ts";
-import { EVENT_GAP_MS, fillWebhooks, type Owner, RARE_ACTOR, signUp } from "./fills.ts";
+import { EVENT_GAP_MS, fillWebhooks, type Owner, RARE_ACTOR, signIn, signUp } from "./fills.ts";
 import { Receiver } from "./hooks.ts";
 import { GrownRelay, SECRET } from "./relay.ts";
 import { ROWS, WANTED_BY_ALL } from "./rows.ts";
@@ -54,12 +54,15 @@ export async function measureSize(
 
 async function fill(row: string, size: number, kv: string, receiver: Receiver): Promise<Filled> {
   const from = performance.now();
-  let relay = await GrownRelay.start(kv);
-  const owner = await signUp(relay);
+  const { lastsMs = () => 0, fill: fillRow } = ROWS[row]!;
+  // The organization is older than what it gets.
+  const earlier = await GrownRelay.start(kv, lastsMs(size));
+  const founded = await signUp(earlier);
   // A relay that has just started remembers no end of a log.
-  await relay.stop();
-  relay = await GrownRelay.start(kv);
-  const ids = await ROWS[row]!.fill(relay, owner, size, receiver.url);
+  await earlier.stop();
+  const relay = await GrownRelay.start(kv);
+  const ids = await fillRow(relay, founded, size, receiver.url);
+  const owner = await signIn(relay, founded);
   await fillWebhooks(relay, owner, receiver.url, [WANTED_BY_ONE], 1);
   const { events } = await relay.call(owner.token, "GET", "/api/audit?limit=1");
   await relay.stop();
@@ -109,11 +112,13 @@ async function operations(
   const { ready } = await start<{ ids: string[] }>("echo_agent.ts", [url, owner.key]);
   await measure("exec", () => get(`/api/exec/${ready.ids[0]}?command=uptime`));
   await measure("audit query", () => get(`/api/audit?${PAGE}`));
-  await measure("audit query, rare actor", () => get(`/api/audit?${PAGE}&actor=${RARE_ACTOR}`));
-  const endMs = Date.now() - size * EVENT_GAP_MS / 2;
-  const iso = (ms: number) => new Date(ms).toISOString();
-  const minute = `start_time=${iso(endMs - 60_000)}&end_time=${iso(endMs)}`;
-  await measure("audit query, one minute", () => get(`/api/audit?${PAGE}&${minute}`));
+  if (row === "events") {
+    await measure("audit query, rare actor", () => get(`/api/audit?${PAGE}&actor=${RARE_ACTOR}`));
+    const endMs = Date.now() - size * EVENT_GAP_MS / 2;
+    const iso = (ms: number) => new Date(ms).toISOString();
+    const minute = `start_time=${iso(endMs - 60_000)}&end_time=${iso(endMs)}`;
+    await measure("audit query, one minute", () => get(`/api/audit?${PAGE}&${minute}`));
+  }
   const { eventIds: ids } = owner;
   await measure(
     "proof of a row",

@@ -23,12 +23,15 @@ export class GrownRelay {
     private readonly handler: ReturnType<typeof mount>,
   ) {}
 
-  static async start(kv: string): Promise<GrownRelay> {
+  /** Starts it, on a clock that is behind. */
+  static async start(kv: string, behindMs = 0): Promise<GrownRelay> {
     const settings = readSettings({ ...ENV, RELAY_KV: kv }, () => "", false);
-    const opened = await openStore(kv, systemClock);
+    const clock = { ...systemClock, now: () => systemClock.now() - behindMs };
+    const opened = await openStore(kv, clock);
     const ports = {
       ...systemPorts(() => true, { logLevel: "error" }),
       passwordCost: CHEAP,
+      clock,
     };
     const running = await startRelay(opened, { ...settings, secret: SECRET }, ports);
     const { services } = serveMcp(running.app, routes);

@@ -1,5 +1,6 @@
 import { cursorText } from "../../core/events/trail/search_cursor.ts";
 import {
+  EVENT_GAP_MS,
   fillAgents,
   fillEvents,
   fillOrganizations,
@@ -19,6 +20,8 @@ export interface Row {
     size: number,
     receiver: string,
   ) => Promise<string[] | void>;
+  /** How long ago the first event was, if that is long. */
+  readonly lastsMs?: (size: number) => number;
   /** The list of what there are many of. */
   readonly list: string;
   /** The query of a page in the middle, as far as pages can go. */
@@ -43,6 +46,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   events: {
     sizes: [10_000, 100_000, 1_000_000, 10_000_000],
     fill: fillEvents,
+    lastsMs: (size) => size * EVENT_GAP_MS,
     list: "/api/audit",
     middle: (size) => {
       const before = Math.floor(size / 2);

@@ -270,7 +270,7 @@ Deno.test("LogFollower: a follower with its own position goes on from it without
   deepStrictEqual(await pending(bench), []);
 });
 
-Deno.test("LogFollower: a step that was overtaken while it read sees its new position", async () => {
+Deno.test("LogFollower: a step that another instance overtook while it read sees its new position", async () => {
   const engine = await Deno.openKv(":memory:");
   let overtake = () => Promise.resolve();
   async function* list(...args: Parameters<Deno.Kv["list"]>) {
@@ -285,7 +285,7 @@ Deno.test("LogFollower: a step that was overtaken while it read sees its new pos
   const placeIn = async (db: Reader, where: Tenant) =>
     (await db.get(items, where, "place"))?.n ?? 0;
   const places: number[] = [];
-  const follower = following(bench, {
+  const rules: Partial<FollowerRules> = {
     lazy: true,
     wants: () => false,
     place: placeIn,
@@ -295,13 +295,39 @@ Deno.test("LogFollower: a step that was overtaken while it read sees its new pos
       if (n > at) tx.put(items, where, item("place", { n }));
       return { done: events.length, part: "" };
     },
-  });
+  };
+  await using elsewhere = new Bench(shared(engine));
+  const [follower, other] = [following(bench, rules), following(elsewhere, rules)];
   for (let n = 0; n < 5; n++) await store.append(tenant, "t", "{}");
   await log.flush();
-  overtake = () => follower.catchUp(tenant);
+  overtake = () => other.catchUp(tenant);
   await follower.catchUp(tenant);
   deepStrictEqual(places, [0, 5]);
   strictEqual(await placeIn(store, tenant), 5);
+});
+
+Deno.test("LogFollower: callers that wait for one log share its steps", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant, items } = bench;
+  const placeIn = async (db: Reader, where: Tenant) =>
+    (await db.get(items, where, "place"))?.n ?? 0;
+  let steps = 0;
+  const follower = following(bench, {
+    lazy: true,
+    wants: () => false,
+    eventsPerStep: 5,
+    place: placeIn,
+    step: (tx, where, events) => {
+      steps++;
+      tx.put(items, where, item("place", { n: events.at(-1)!.seq }));
+      return Promise.resolve({ done: events.length, part: "" });
+    },
+  });
+  for (let n = 0; n < 40; n++) await store.append(tenant, "t", "{}");
+  await log.flush();
+  await Promise.all(Array.from({ length: 10 }, () => follower.catchUp(tenant)));
+  strictEqual(steps, 8);
+  strictEqual(await placeIn(store, tenant), 40);
 });
 
 Deno.test("LogFollower: one pass serves hundreds of pending tenants", async () => {
