@@ -306,30 +306,6 @@ Deno.test("LogFollower: a step that another instance overtook while it read sees
   strictEqual(await placeIn(store, tenant), 5);
 });
 
-Deno.test("LogFollower: callers that wait for one log share its steps", async () => {
-  await using bench = await Bench.memory();
-  const { store, log, tenant, items } = bench;
-  const placeIn = async (db: Reader, where: Tenant) =>
-    (await db.get(items, where, "place"))?.n ?? 0;
-  let steps = 0;
-  const follower = following(bench, {
-    lazy: true,
-    wants: () => false,
-    eventsPerStep: 5,
-    place: placeIn,
-    step: (tx, where, events) => {
-      steps++;
-      tx.put(items, where, item("place", { n: events.at(-1)!.seq }));
-      return Promise.resolve({ done: events.length, part: "" });
-    },
-  });
-  for (let n = 0; n < 40; n++) await store.append(tenant, "t", "{}");
-  await log.flush();
-  await Promise.all(Array.from({ length: 10 }, () => follower.catchUp(tenant)));
-  strictEqual(steps, 8);
-  strictEqual(await placeIn(store, tenant), 40);
-});
-
 Deno.test("LogFollower: one pass serves hundreds of pending tenants", async () => {
   await using bench = await Bench.memory();
   const { store, log } = bench;
