@@ -39,6 +39,7 @@ const OTHER_TESTS = [
   "deploy",
   "e2e",
   "fixtures",
+  "growth",
   "instances",
   "kv",
   "mcp",

@@ -11,34 +11,35 @@ import page4 from "../../docs/admin.md" with { type: "text" };
 import page5 from "../../docs/backup.md" with { type: "text" };
 import page6 from "../../docs/telemetry.md" with { type: "text" };
 import page7 from "../../docs/metrics.md" with { type: "text" };
-import page8 from "../../docs/secrets.md" with { type: "text" };
-import page9 from "../../docs/security.md" with { type: "text" };
-import page10 from "../../docs/console.md" with { type: "text" };
-import page11 from "../../docs/cli.md" with { type: "text" };
-import page12 from "../../docs/accounts.md" with { type: "text" };
-import page13 from "../../docs/tokens.md" with { type: "text" };
-import page14 from "../../docs/keys.md" with { type: "text" };
-import page15 from "../../docs/limits.md" with { type: "text" };
-import page16 from "../../docs/devices.md" with { type: "text" };
-import page17 from "../../docs/upgrades.md" with { type: "text" };
-import page18 from "../../docs/agent-protocol.md" with { type: "text" };
-import page19 from "../../docs/command-lists.md" with { type: "text" };
-import page20 from "../../docs/fleet-commands.md" with { type: "text" };
-import page21 from "../../docs/shield.md" with { type: "text" };
-import page22 from "../../docs/shield-accuracy.md" with { type: "text" };
-import page23 from "../../docs/approvals.md" with { type: "text" };
-import page24 from "../../docs/policy.md" with { type: "text" };
-import page25 from "../../docs/gitops.md" with { type: "text" };
-import page26 from "../../docs/alerts.md" with { type: "text" };
-import page27 from "../../docs/audit.md" with { type: "text" };
-import page28 from "../../docs/audit-events.md" with { type: "text" };
-import page29 from "../../docs/compliance.md" with { type: "text" };
-import page30 from "../../docs/streams.md" with { type: "text" };
-import page31 from "../../docs/webhooks.md" with { type: "text" };
-import page32 from "../../docs/integrations.md" with { type: "text" };
-import page33 from "../../docs/typescript.md" with { type: "text" };
-import page34 from "../../docs/clients.md" with { type: "text" };
-import page35 from "../../docs/mcp.md" with { type: "text" };
+import page8 from "../../docs/growth.md" with { type: "text" };
+import page9 from "../../docs/secrets.md" with { type: "text" };
+import page10 from "../../docs/security.md" with { type: "text" };
+import page11 from "../../docs/console.md" with { type: "text" };
+import page12 from "../../docs/cli.md" with { type: "text" };
+import page13 from "../../docs/accounts.md" with { type: "text" };
+import page14 from "../../docs/tokens.md" with { type: "text" };
+import page15 from "../../docs/keys.md" with { type: "text" };
+import page16 from "../../docs/limits.md" with { type: "text" };
+import page17 from "../../docs/devices.md" with { type: "text" };
+import page18 from "../../docs/upgrades.md" with { type: "text" };
+import page19 from "../../docs/agent-protocol.md" with { type: "text" };
+import page20 from "../../docs/command-lists.md" with { type: "text" };
+import page21 from "../../docs/fleet-commands.md" with { type: "text" };
+import page22 from "../../docs/shield.md" with { type: "text" };
+import page23 from "../../docs/shield-accuracy.md" with { type: "text" };
+import page24 from "../../docs/approvals.md" with { type: "text" };
+import page25 from "../../docs/policy.md" with { type: "text" };
+import page26 from "../../docs/gitops.md" with { type: "text" };
+import page27 from "../../docs/alerts.md" with { type: "text" };
+import page28 from "../../docs/audit.md" with { type: "text" };
+import page29 from "../../docs/audit-events.md" with { type: "text" };
+import page30 from "../../docs/compliance.md" with { type: "text" };
+import page31 from "../../docs/streams.md" with { type: "text" };
+import page32 from "../../docs/webhooks.md" with { type: "text" };
+import page33 from "../../docs/integrations.md" with { type: "text" };
+import page34 from "../../docs/typescript.md" with { type: "text" };
+import page35 from "../../docs/clients.md" with { type: "text" };
+import page36 from "../../docs/mcp.md" with { type: "text" };
 import picture0 from "../../docs/pictures/approval-dark.png" with { type: "bytes" };
 import picture1 from "../../docs/pictures/approval-light.png" with { type: "bytes" };
 import picture2 from "../../docs/pictures/audit-dark.png" with { type: "bytes" };
@@ -63,34 +64,35 @@ export const PAGES: Readonly<Record<string, string>> = {
   "backup": page5,
   "telemetry": page6,
   "metrics": page7,
-  "secrets": page8,
-  "security": page9,
-  "console": page10,
-  "cli": page11,
-  "accounts": page12,
-  "tokens": page13,
-  "keys": page14,
-  "limits": page15,
-  "devices": page16,
-  "upgrades": page17,
-  "agent-protocol": page18,
-  "command-lists": page19,
-  "fleet-commands": page20,
-  "shield": page21,
-  "shield-accuracy": page22,
-  "approvals": page23,
-  "policy": page24,
-  "gitops": page25,
-  "alerts": page26,
-  "audit": page27,
-  "audit-events": page28,
-  "compliance": page29,
-  "streams": page30,
-  "webhooks": page31,
-  "integrations": page32,
-  "typescript": page33,
-  "clients": page34,
-  "mcp": page35,
+  "growth": page8,
+  "secrets": page9,
+  "security": page10,
+  "console": page11,
+  "cli": page12,
+  "accounts": page13,
+  "tokens": page14,
+  "keys": page15,
+  "limits": page16,
+  "devices": page17,
+  "upgrades": page18,
+  "agent-protocol": page19,
+  "command-lists": page20,
+  "fleet-commands": page21,
+  "shield": page22,
+  "shield-accuracy": page23,
+  "approvals": page24,
+  "policy": page25,
+  "gitops": page26,
+  "alerts": page27,
+  "audit": page28,
+  "audit-events": page29,
+  "compliance": page30,
+  "streams": page31,
+  "webhooks": page32,
+  "integrations": page33,
+  "typescript": page34,
+  "clients": page35,
+  "mcp": page36,
 };
 
 /** The pictures, by the name of their file. */

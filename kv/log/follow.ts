@@ -114,6 +114,8 @@ export class LogFollower {
   #unhandled = 0;
   /** New events, by tenant. */
   readonly #buffer: EventBuffer;
+  /** The newest step of each tenant, until it ends. */
+  readonly #steps = new Map<string, Promise<boolean>>();
 
   constructor(
     private readonly store: Store,
@@ -242,8 +244,22 @@ export class LogFollower {
     return this.rules.lazy === true && this.store.sole;
   }
 
-  /** Handles the tenant's next events. Returns true when more are left, up to about number `last`. */
-  async #step(tenant: Tenant, goal: Goal, last = Infinity): Promise<boolean> {
+  /**
+   * Handles the tenant's next events, after the steps of the tenant that began before: at the same time they would read
+   * the same events, and all but one would be in vain. Returns true when more are left, up to about number `last`.
+   */
+  #step(tenant: Tenant, goal: Goal, last = Infinity): Promise<boolean> {
+    const key = tenantKey(tenant);
+    const before = this.#steps.get(key) ?? Promise.resolve();
+    const step = before.catch(() => {}).then(() => this.#stepNow(tenant, goal, last))
+      .finally(() => {
+        if (this.#steps.get(key) === step) this.#steps.delete(key);
+      });
+    this.#steps.set(key, step);
+    return step;
+  }
+
+  async #stepNow(tenant: Tenant, goal: Goal, last: number): Promise<boolean> {
     const head = Math.max(await this.log.head(tenant), typeof goal === "number" ? goal : 0);
     const cares = await this.rules.cares(tenant);
     return await this.store.transact(async (tx) => {

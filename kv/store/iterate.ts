@@ -69,8 +69,26 @@ export async function* queueHeads<T extends Row>(
   }
 }
 
-/** The first key for each string that follows a prefix, in order, without the prefix. One seek each. */
-export async function* keyHeads(kv: Deno.Kv, prefix: KeyParts): AsyncGenerator<KeyParts> {
+/** The tenants with records in a store-wide index that has no key of its own. One seek each. */
+export async function* queuedTenants<T extends Row>(
+  { kv }: Store,
+  of: Collection<T>,
+  queue: string,
+): AsyncGenerator<Tenant> {
+  for await (const [org, space] of keyHeads(kv, systemKey(of, queue, []), 2)) {
+    yield { org, space } as Tenant;
+  }
+}
+
+/**
+ * The first key for each string that follows a prefix, or for each sequence of several strings, in order, without the
+ * prefix. One seek each.
+ */
+export async function* keyHeads(
+  kv: Deno.Kv,
+  prefix: KeyParts,
+  strings = 1,
+): AsyncGenerator<KeyParts> {
   for (let start: KeyParts | null = null;;) {
     let head: KeyParts | null = null;
     const selector = start === null ? { prefix } : { prefix, start };
@@ -79,8 +97,9 @@ export async function* keyHeads(kv: Deno.Kv, prefix: KeyParts): AsyncGenerator<K
     }
     if (head === null) return;
     yield head;
-    // Skips all keys that begin with this string.
-    start = [...prefix, `${head[0]}\0`];
+    // Skips all keys that begin with these strings.
+    const [last, ...others] = head.slice(0, strings).reverse();
+    start = [...prefix, ...others.reverse(), `${last}\0`];
   }
 }
 

@@ -1,10 +1,10 @@
-import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import { CLOSE_CODES, closeByCode } from "../../core/protocol/close_codes.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
-import { overKv, shared } from "../support/kv.ts";
+import { committing, overKv, shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { AGENT_RIGHTS, eventsOf, linkAgent } from "../support/linked_agent.ts";
 import { setCount } from "../support/raw_rows.ts";
@@ -59,6 +59,28 @@ Deno.test("agents: a linked agent is never stale to its own relay", async () => 
   await change(world, owner, agent.id, { last_seen_ms: world.clock.nowMs - 120_000 });
   await world.advance(30_000);
   eq((await show(world, owner, agent.id)).status, "online");
+});
+
+Deno.test("agents: the ends of a crashed relay's links share commits", async () => {
+  const kv = await Deno.openKv(":memory:");
+  let commits = 0;
+  const counted = committing(kv, (commit) => (commits++, commit()));
+  await using world = await World.open({ kv: counted });
+  const { owner, agent } = await linkAgent(world);
+  const ids = Array.from({ length: 96 }, (_, n) => `agt_${String(n).padStart(3, "0")}`);
+  const tenant: Tenant = { org: owner.org, space: "live" };
+  for (const id of ids) {
+    await world.app.store.transact(async (tx) => {
+      const known = (await tx.get(agents, tenant, agent.id))!;
+      const own = { id, name: id, public_key: id, instance: "ins_died", last_seen_ms: 0 };
+      tx.insert(agents, tenant, { ...known, ...own });
+    });
+  }
+  await world.settle();
+  commits = 0;
+  await world.running.housekeep();
+  ok(commits < ids.length / 4, `${commits} commits`);
+  for (const id of ids) eq((await show(world, owner, id)).status, "offline", id);
 });
 
 Deno.test("agents: an agent of a crashed relay is recorded as lost even if the last contact lies far in the future", async () => {

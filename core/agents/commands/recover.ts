@@ -1,5 +1,6 @@
 import { deleteEntries, readJournals } from "../../../kv/store/journal.ts";
 import { StoreUnavailableError } from "../../../kv/engine/errors.ts";
+import { forEach } from "../at_once.ts";
 import { findCommand } from "./finished.ts";
 import { readJournalLine } from "./journal_line.ts";
 import { JOURNAL } from "./running_commands.ts";
@@ -14,9 +15,6 @@ interface Recovery extends SettlementContext {
 /** The journals to read: those of every process that is gone, or of one that died. */
 type Of = { readonly dead?: string };
 
-/** How many entries of the journals are recovered at once, so that their commits share the way to the store. */
-const AT_ONCE = 32;
-
 /**
  * At the start, records the commands that an earlier process left running as lost, until their agents report
  * otherwise. Returns their number.
@@ -24,16 +22,13 @@ const AT_ONCE = 32;
 export async function recoverCommands(by: Recovery, { dead }: Of = {}): Promise<number> {
   let recovered = 0;
   const entries = readJournals(by.store, `${JOURNAL}${dead ?? ""}`);
-  const recoverNext = async () => {
-    for await (const { name, entry, texts } of entries) {
-      if (name === `${JOURNAL}${by.instance}`) continue;
-      const orphans = await Promise.all(texts.map((text) => recoverCommand(by, text)));
-      recovered += orphans.filter((orphan) => orphan === "recovered").length;
-      // An unreadable line stays, and does not keep the relay from starting.
-      if (!orphans.includes("unreadable")) await deleteEntries(by.store, name, [entry]);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, recoverNext));
+  await forEach(entries, async ({ name, entry, texts }) => {
+    if (name === `${JOURNAL}${by.instance}`) return;
+    const orphans = await Promise.all(texts.map((text) => recoverCommand(by, text)));
+    recovered += orphans.filter((orphan) => orphan === "recovered").length;
+    // An unreadable line stays, and does not keep the relay from starting.
+    if (!orphans.includes("unreadable")) await deleteEntries(by.store, name, [entry]);
+  });
   return recovered;
 }
 

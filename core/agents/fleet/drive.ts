@@ -13,7 +13,8 @@ import type { Cancel } from "../../ports/ports.ts";
 import { abandonCommand } from "../commands/cancel.ts";
 import { countsIn, countsOf, failuresIn, idsByStatus, isFailure, openIn } from "./counts.ts";
 import { resolveHeld, withdrawHeld } from "./held.ts";
-import { type DriveParts, endUnsent, forEach } from "./parts.ts";
+import { type DriveParts, endUnsent } from "./parts.ts";
+import { forEach } from "../at_once.ts";
 import { type HandedOver, takeBack, takeTurn } from "./turn.ts";
 
 /** How often to look at commands whose changes nobody reports here. */

@@ -3,7 +3,8 @@ import { commands, type FleetCommandRecord, type FleetStop } from "../../../kv/r
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { resolveApproval } from "../approvals/resolve.ts";
 import { idsByStatus } from "./counts.ts";
-import { type DriveParts, endUnsent, forEach } from "./parts.ts";
+import { type DriveParts, endUnsent } from "./parts.ts";
+import { forEach } from "../at_once.ts";
 
 /** The held commands of a fleet command. */
 interface Held {

@@ -13,21 +13,6 @@ export interface DriveParts
   readonly instance: string;
 }
 
-/** How many commands are read or written at once. */
-const AT_ONCE = 32;
-
-/** Calls `act` for each item, a bounded number of them at once. */
-export async function forEach<T>(
-  items: readonly T[],
-  act: (item: T) => Promise<unknown>,
-): Promise<void> {
-  const rest = items.values();
-  const work = async () => {
-    for (const item of rest) await act(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, work));
-}
-
 /** Ends a command that was not sent, if it is in this status. Returns its record; null when it has none. */
 export const endUnsent = (
   context: SettlementContext,

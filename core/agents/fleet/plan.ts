@@ -6,7 +6,7 @@ import { beginRecord } from "../commands/begin.ts";
 import { judgeForAgent, type Judgement } from "../guard/judge.ts";
 import type { ShieldInForce } from "../guard/in_force.ts";
 import type { CommandParts } from "../commands/parts.ts";
-import { forEach } from "./parts.ts";
+import { forEach } from "../at_once.ts";
 
 /** A command of a fleet command before it is recorded, as the shield judged it for its agent. */
 export interface Planned {

@@ -9,7 +9,7 @@ import { insertApproval } from "../approvals/request.ts";
 import { insertDenied } from "../commands/denial.ts";
 import type { ShieldInForce } from "../guard/in_force.ts";
 import { textForEvent } from "../commands/text.ts";
-import { forEach } from "./parts.ts";
+import { forEach } from "../at_once.ts";
 import { type HeldGroup, membersOf, type Plan, type Planned } from "./plan.ts";
 
 /** The bytes of rows that one commit holds at most, and how many. */

@@ -10,6 +10,7 @@ import type { Context } from "../../context/context.ts";
 import { sendMessage } from "../../work/work.ts";
 import { type CloseName, type HelloFrame, NO_POLICY_VERSION } from "../../protocol/protocol.ts";
 import { emit, keyUseJson, RELAY_ACTOR } from "../../events/events.ts";
+import { forEach } from "../at_once.ts";
 import { countAgent } from "../count.ts";
 import { lostAt } from "./lost_agents.ts";
 import { labelsFor, namingFor } from "./introduction.ts";
@@ -227,9 +228,7 @@ export async function noteHeartbeat(
 /** Disconnects the agents whose links a dead instance held. */
 export async function disconnectAgentsOf(by: Recording & Pick<Context, "store">, instance: string) {
   const all = everyQueued(by.store, agents, "linked", { prefix: [instance], limit: SWEEP_LIMIT });
-  for await (const { tenant, record } of all) {
-    await disconnectAgent(by, tenant, record, "relay_lost");
-  }
+  await forEach(all, ({ tenant, record }) => disconnectAgent(by, tenant, record, "relay_lost"));
 }
 
 /** Two heartbeats. An agent whose working link is closed by mistake reconnects, and nothing is lost. */
@@ -246,12 +245,12 @@ export interface AgentSweep extends Recording {
 /** Disconnects agents that are recorded as linked but are not: their process died, or could not record the end. */
 export async function sweepStaleAgents(by: AgentSweep): Promise<void> {
   const all = everyQueued(by.store, agents, "linked", { limit: SWEEP_LIMIT });
-  for await (const { tenant, record } of all) {
+  await forEach(all, async ({ tenant, record }) => {
     const linkedHere = record.instance === by.instance &&
       by.links.of(tenant, record.id) !== undefined;
-    if (record.instance !== by.instance && by.presence.isLive(record.instance!)) continue;
+    if (record.instance !== by.instance && by.presence.isLive(record.instance!)) return;
     const now = by.ports.clock.now();
-    if (linkedHere || isWithin(record.last_seen_ms ?? 0, STALE_MS, now)) continue;
+    if (linkedHere || isWithin(record.last_seen_ms ?? 0, STALE_MS, now)) return;
     await disconnectAgent(by, tenant, record, "relay_lost");
-  }
+  });
 }

@@ -1,7 +1,7 @@
 import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import { LogFollower, type Step } from "../../../kv/log/follow.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
-import { everyQueued, queueHeads } from "../../../kv/store/iterate.ts";
+import { queuedTenants, queueHeads } from "../../../kv/store/iterate.ts";
 import { deliveries, type DeliveryRecord, webhooks } from "../../../kv/records/webhook.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Context } from "../../context/context.ts";
@@ -31,8 +31,6 @@ import { DeliveryScheduler } from "./scheduler/scheduler.ts";
 const SWEEP_MS = 15_000;
 /** New events kept in memory, so that fan-out need not read them from the store. */
 const BUFFERED_EVENTS = 256;
-/** Webhooks read at once. */
-const PAGE = 500;
 /** How long to wait after a claim has failed. */
 const RETRY_MS = 1_000;
 
@@ -101,8 +99,7 @@ export class Deliveries implements DeliveryQueue {
   /** Takes over the work that earlier processes left, and follows the log from now on. */
   async start(): Promise<void> {
     const { store, log, ports } = this.#parts;
-    const all = everyQueued(store, webhooks, "all", { limit: PAGE });
-    for await (const { tenant } of all) this.subscribe(tenant);
+    for await (const tenant of queuedTenants(store, webhooks, "all")) this.subscribe(tenant);
     const complain = (error: unknown) => {
       this.#releaseReserved();
       ports.log.error("webhook fan-out failed", { error: String(error) });

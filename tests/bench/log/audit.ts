@@ -12,7 +12,9 @@ import { startRelay } from "../../../core/start.ts";
 import { systemClock, systemPorts } from "../../../core/ports/system.ts";
 import { openStore } from "../../../kv/maintenance/open.ts";
 import { auditKeyOf, insertAuditKeys } from "../../../core/events/trail/audit_keys.ts";
+import type { Tenant } from "../../../kv/store/collection.ts";
 import { sized } from "../size.ts";
+import { type FilledRow, fillLog } from "./fill.ts";
 
 /** CPU time in ms: machines are shared, and the wall clock tells who else was there. */
 function cpuMs(): number {
@@ -22,7 +24,6 @@ function cpuMs(): number {
 
 const ROWS = sized(1_000_000, 5_000);
 const PROOFS = sized(300, 20);
-const SEGMENT = 150;
 
 /** What proving costs: sequencing a row, a proof, an export and its check, with a million rows in the store. */
 export async function benchAudit(): Promise<void> {
@@ -34,7 +35,8 @@ export async function benchAudit(): Promise<void> {
   const { app } = running;
   const tenant = { org: "org_bench", space: "live" } as const;
   await app.store.transact((tx) => insertAuditKeys(app, tx, tenant.org));
-  const ids = await fillLog(app, tenant);
+  const ids: string[] = [];
+  await fillLog(app.store, tenant, ROWS, rowOf(app, tenant, ids));
   const [started, startedCpu] = [performance.now(), cpuMs()];
   for (let size = 0; size < ROWS;) ({ size } = await app.audit.reach(tenant));
   const each = (performance.now() - started) * 1000 / ROWS;
@@ -91,40 +93,13 @@ export async function benchAudit(): Promise<void> {
   await Deno.remove(folder, { recursive: true });
 }
 
-/** Writes segments as sequencing does, without requests. Returns some ids. */
-async function fillLog(
-  app: Context,
-  tenant: { org: string; space: "live" },
-): Promise<string[]> {
-  const ids: string[] = [];
-  let first = 1;
-  while (first <= ROWS) {
-    const atomic = app.store.kv.atomic();
-    for (let n = 0; n < 8 && first <= ROWS; n++) {
-      const rows = Array.from(
-        { length: Math.min(SEGMENT, ROWS - first + 1) },
-        () =>
-          eventJson(
-            {
-              ...app,
-              actor: { id: "key_0m3xabcdefghij" },
-              request: { id: app.ports.entropy.uuid() },
-            },
-            tenant,
-            {
-              type: "api_key_used",
-              resource: { type: "api_key", id: "key_0m3xabcdefghij" },
-              details: { endpoint: "GET /api/v1/agents/{id}", status: 200 },
-            },
-          ),
-      );
-      ids.push(JSON.parse(rows[0]!).event_id);
-      const text = rows.map((json) => `api_key_used\t${json}`).join("\n");
-      atomic.set([tenant.org, tenant.space, "log", first], new TextEncoder().encode(text));
-      first += rows.length;
-    }
-    await atomic.commit();
-  }
-  await app.store.kv.set(["~", "mark", "audit", tenant.org, tenant.space], true);
-  return ids;
-}
+/** A row as a request by a key leaves it. */
+const rowOf = (app: Context, tenant: Tenant, ids: string[]) => (): FilledRow => {
+  const type = "api_key_used", id = "key_0m3xabcdefghij";
+  const work = { ...app, actor: { id }, request: { id: app.ports.entropy.uuid() } };
+  const resource = { type: "api_key", id } as const;
+  const details = { endpoint: "GET /api/v1/agents/{id}", status: 200 };
+  const json = eventJson(work, tenant, { type, resource, details });
+  ids.push(JSON.parse(json).event_id);
+  return { type, json };
+};

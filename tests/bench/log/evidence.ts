@@ -10,10 +10,9 @@ import { clientOf } from "../../clients/status_client.ts";
 import { PYTHON } from "../../events/verify_py.ts";
 import { makeKey, signUpOwner, startRelayProcess } from "../../support/processes.ts";
 import { sized } from "../size.ts";
+import { fillLog } from "./fill.ts";
 
 const ROWS = sized(100_000, 3_000);
-/** Appended at once. */
-const BATCH = 500;
 const TYPES: readonly EventType[] = [
   "api_key_used",
   "command_executed",
@@ -74,7 +73,7 @@ export async function benchEvidence(): Promise<void> {
   await Deno.remove(folder, { recursive: true });
 }
 
-/** Appends rows of some types, a quarter of them commands with receipts of an agent. */
+/** Fills the log with rows of some types, a quarter of them commands with receipts of an agent. */
 async function fill(env: Readonly<Record<string, string>>, org: string): Promise<void> {
   const settings = readSettings(env, () => "", false);
   const opened = await openStore(settings.kv, systemClock);
@@ -113,10 +112,7 @@ async function fill(env: Readonly<Record<string, string>>, org: string): Promise
     const work = { ports: app.ports, actor: { id: `usr_${at % 100}` } };
     return { type, json: eventJson(work, tenant, { type, resource, agentId: agent.id, details }) };
   };
-  for (let at = 0; at < ROWS; at += BATCH) {
-    const rows = Array.from({ length: BATCH }, (_, n) => rowOf(at + n));
-    await Promise.all(rows.map(({ type, json }) => app.store.append(tenant, type, json)));
-  }
+  await fillLog(app.store, tenant, ROWS, rowOf);
   await running.stop();
 }
 

@@ -6,6 +6,7 @@ import { systemKey } from "../../../kv/store/collection.ts";
 import { SEQUENCE_LAZY_MS } from "../../../kv/log/log.ts";
 import { webhooks } from "../../../kv/records/webhook.ts";
 import { ManualClock } from "../../support/clock.ts";
+import { countedKv } from "../../instances/counted_kv.ts";
 import { overKv, shared } from "../../support/kv.ts";
 import { type Account, World } from "../../support/world.ts";
 import { exec, linkAgent, makeHook } from "../../support/linked_agent.ts";
@@ -22,6 +23,22 @@ async function policyGoes(world: World, owner: Account): Promise<void> {
   const json = eventJson({ ...world.app, actor: RELAY_ACTOR }, liveOf(owner), event);
   await world.app.store.append(liveOf(owner), type, json);
 }
+
+Deno.test("startRelay: what a start reads does not depend on how many webhooks an organization has", async () => {
+  const reads: number[] = [];
+  for (const hooks of [1, 41]) {
+    const engine = await Deno.openKv(":memory:");
+    const first = await World.open({ kv: shared(engine) });
+    const owner = await first.signUp();
+    for (let n = 0; n < hooks; n++) await makeHook(first, owner, ["policy_deleted"]);
+    await first[Symbol.asyncDispose]();
+    const { kv, calls } = countedKv(engine);
+    await using world = await World.open({ kv, seed: 2 });
+    await world.settle();
+    reads.push(calls.reads);
+  }
+  eq(reads[1], reads[0]);
+});
 
 Deno.test("startRelay: an event that a crash left without a number is sent, even when it gets its number during the start", async () => {
   const kv = await Deno.openKv(":memory:");
