@@ -2,6 +2,7 @@ import { startProgram } from "../../core/cli/program.ts";
 import { freePort } from "../cluster/denokv.ts";
 import { START_MS, withFolder } from "../support/processes.ts";
 import { signUp } from "./client.ts";
+import { figure } from "./figures.ts";
 import { HERE, median, ROOT } from "./parts.ts";
 import { sized } from "./size.ts";
 
@@ -35,6 +36,7 @@ export const benchStart = (): Promise<void> =>
       }
       const [bare] = took.values();
       for (const [name, all] of took) {
+        figure(name, median(all), "ms");
         const ratio = median(all.map((ms, run) => ms / bare![run]!)).toFixed(1);
         console.log(
           `${name.padEnd(42)} ${median(all).toFixed(0).padStart(5)} ms, at least ` +
