@@ -1,7 +1,7 @@
-import { figure } from "./figures.ts";
-import { signUp } from "./client.ts";
-import { lines, median, start } from "./parts.ts";
-import { ROUNDS, SECONDS } from "./size.ts";
+import { figure } from "../figures.ts";
+import { signUp } from "../client.ts";
+import { lines, median, start } from "../parts.ts";
+import { ROUNDS, SECONDS } from "../size.ts";
 
 /** Requests a minute of one address without a credential: the default. */
 const PUBLIC_PER_MINUTE = "600";
@@ -45,7 +45,7 @@ async function compare(base: string, { name, path, bytes, headers }: Attack): Pr
   for (let round = 0; round < ROUNDS; round++) {
     const calm = await probe(base);
     const args = [base + path, `${bytes}`, `${AT_ONCE}`, JSON.stringify(headers)];
-    const attacker = await start("attack.ts", args);
+    const attacker = await start("hostile/attack.ts", args);
     const busy = await probe(base);
     attacker.child.kill("SIGTERM");
     const { value } = await lines<Record<string, number>>(attacker).next();

@@ -1,7 +1,7 @@
-import { figure } from "./figures.ts";
-import { signUp } from "./client.ts";
-import { endAll, get, measure, type Measured, median, mustAll, start } from "./parts.ts";
-import { CONNECTIONS, SECONDS, sized } from "./size.ts";
+import { figure } from "../figures.ts";
+import { signUp } from "../client.ts";
+import { endAll, get, measure, type Measured, median, mustAll, start } from "../parts.ts";
+import { CONNECTIONS, SECONDS, sized } from "../size.ts";
 
 const ROUNDS = sized(Number(Deno.env.get("BENCH_ROUNDS") ?? 9), 1);
 /** Rows become leaves within a second after their requests: then all that they cost has been paid. */

@@ -1,7 +1,7 @@
-import { figure } from "./figures.ts";
-import { signUp } from "./client.ts";
-import { median } from "./parts.ts";
-import { SECONDS, sized } from "./size.ts";
+import { figure } from "../figures.ts";
+import { signUp } from "../client.ts";
+import { median } from "../parts.ts";
+import { SECONDS, sized } from "../size.ts";
 
 /** Sign-ins with wrong passwords that come at once. */
 const FLOOD = sized(1_000, 20);
