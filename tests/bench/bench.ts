@@ -3,8 +3,8 @@ import { benchEvidence } from "./log/evidence.ts";
 import { agentMemory, betterAuth, exec, manyReads, mcpBesideOthers, mcpReads } from "./reads.ts";
 import { benchShield } from "./shield.ts";
 import { stall } from "./stall.ts";
-import { stalled } from "./stalled.ts";
-import { fanOut, idleSubscribers } from "./streams.ts";
+import { stalled } from "./streams/stalled.ts";
+import { bursts, fanOut, idleSubscribers } from "./streams/streams.ts";
 import { benchSequencing } from "./sequencing.ts";
 import { wrongPasswords } from "./logins.ts";
 import { benchInstances } from "./instances.ts";
@@ -43,6 +43,7 @@ const ON_A_RELAY: Readonly<Record<string, (target: Target) => unknown>> = {
   streams: async (target) => {
     await idleSubscribers(target);
     await fanOut(target);
+    await bursts(target);
   },
   stalled,
 };
