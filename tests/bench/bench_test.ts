@@ -36,7 +36,9 @@ Deno.test("bench:paired: an unknown name is refused with every known one, before
   const { code, stderr } = await run("paired/paired.ts", "--against", ".", "shield", "nope");
   eq(code, 2);
   ok(
-    /no benchmark nope\. There are: read, exec, mcp, webhooks, shield, streams/.test(stderr),
+    /no benchmark nope\. There are: read, exec, mcp, webhooks, shield, streams, batches/.test(
+      stderr,
+    ),
     stderr,
   );
 });
