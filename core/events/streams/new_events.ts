@@ -1,8 +1,7 @@
 import { Buffer } from "node:buffer";
-import type { Actor } from "../../identity/identity.ts";
 import type { Change } from "./changes.ts";
 import type { Message, Prepared } from "./message.ts";
-import type { View } from "./view.ts";
+import type { Reader, View } from "./view.ts";
 
 /** A write ends with the message that brings it to this size. */
 const WRITE_BYTES = 16 * 1024;
@@ -51,13 +50,13 @@ export class NewEvents {
     return this.first + this.events.length - 1;
   }
 
-  /** The messages that an actor with this view is sent, by writes. */
-  writesFor(actor: Actor, view: View): readonly (readonly Message[])[] {
-    const shared = view.keyFor(actor);
-    const key = this.#personal && actor.kind === "user" ? `${actor.userId} ${shared}` : shared;
+  /** The messages that a reader with this view is sent, by writes. */
+  writesFor(reader: Reader, view: View): readonly (readonly Message[])[] {
+    const shared = view.keyFor(reader);
+    const key = this.#personal && reader.kind === "user" ? `${reader.userId} ${shared}` : shared;
     let writes = this.#writes.get(key);
     if (writes === undefined) {
-      const made = writesOf(this.events, (event) => view.messageFor(actor, event));
+      const made = writesOf(this.events, (event) => view.messageFor(reader, event));
       writes = [...made].map(({ messages }) => messages).filter(({ length }) => length > 0);
       this.#writes.set(key, writes);
     }

@@ -1,4 +1,4 @@
-import type { Actor, Scope } from "../../identity/identity.ts";
+import type { Actor } from "../../identity/identity.ts";
 import type { Announcement, Message } from "./message.ts";
 import { isAtLeast, type Severity } from "./severity.ts";
 
@@ -11,13 +11,16 @@ export interface StreamFilter {
   readonly severity?: Severity | undefined;
 }
 
+/** What decides which events a caller may read. */
+export type Reader = Pick<Actor, "kind" | "rights" | "userId">;
+
 /** What a filter looks at. */
 type Subject = Pick<Announcement, "type" | "agentId" | "thread" | "severity">;
 
-/** What a stream shows: what its filter and the present rights of its actor leave of all events. */
+/** What a stream shows: what its filter and the present rights of its reader leave of all events. */
 export class View {
   readonly #filterKey: string;
-  #rights: ReadonlySet<Scope> | null = null;
+  #rights: Reader["rights"] | null = null;
   #key = "";
 
   constructor(private readonly filter: StreamFilter) {
@@ -26,7 +29,7 @@ export class View {
   }
 
   /** Streams with the same key show the same events, but for notifications. */
-  keyFor({ rights }: Actor): string {
+  keyFor({ rights }: Reader): string {
     if (rights !== this.#rights) {
       this.#rights = rights;
       this.#key = `${keyOf(rights)} ${this.#filterKey}`;
@@ -34,8 +37,8 @@ export class View {
     return this.#key;
   }
 
-  /** An event as the actor gets it; null when they do not want it or may not read it. */
-  messageFor({ kind, userId, rights }: Actor, event: Announcement): Message | null {
+  /** An event as the reader gets it; null when they do not want it or may not read it. */
+  messageFor({ kind, userId, rights }: Reader, event: Announcement): Message | null {
     const { personal, scope } = event;
     const text = personal?.get(userId);
     if (personal !== undefined && (kind !== "user" || text === undefined)) return null;
@@ -53,10 +56,10 @@ export class View {
   }
 }
 
-const keys = new WeakMap<ReadonlySet<Scope>, string>();
+const keys = new WeakMap<Reader["rights"], string>();
 
 /** The streams of a credential share one set of rights, so its key is made once. */
-function keyOf(rights: ReadonlySet<Scope>): string {
+function keyOf(rights: Reader["rights"]): string {
   const key = keys.get(rights) ?? [...rights].sort().join();
   keys.set(rights, key);
   return key;
