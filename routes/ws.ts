@@ -13,11 +13,11 @@ import { followOutput } from "./command_output.ts";
 import { openEventSocket } from "./http/event_socket.ts";
 import { mustBeAllowedOrigin } from "./http/origin.ts";
 import {
-  EVENTS_PROTOCOL,
   isOption,
   offeredProtocols,
   SPACE,
   spaceOffered,
+  STREAM_PROTOCOLS,
 } from "./http/protocols.ts";
 import { queryOf } from "./http/request.ts";
 import { type StreamChoice, StreamQuery } from "./schemas/event_stream.ts";
@@ -84,9 +84,10 @@ async function open(
 
 /** @throws {Fault} VALIDATION_FAILED */
 function mustBeKnown(offered: readonly string[]): void {
-  const other = offered.find((name) => name !== EVENTS_PROTOCOL && !isOption(name));
+  const other = offered.find((name) => !STREAM_PROTOCOLS.includes(name) && !isOption(name));
   if (other === undefined) return;
-  const message = `Offer the subprotocol ${AGENT_PROTOCOL} or ${EVENTS_PROTOCOL}, or none.`;
+  const known = [AGENT_PROTOCOL, ...STREAM_PROTOCOLS].join(" or ");
+  const message = `Offer the subprotocol ${known}, or none.`;
   throw refusedProtocol(message, `unknown: ${other}`);
 }
 

@@ -4496,7 +4496,7 @@ export interface Span {
   readonly start: number;
 }
 
-export type Subprotocol = "relay.events.v1" | "relay.agent.v1";
+export type Subprotocol = "relay.events.batches.v1" | "relay.events.v1" | "relay.agent.v1";
 
 export interface Subscription {
   readonly account_id: string;

@@ -29,15 +29,10 @@ export { COMMAND_STARTED, type Message, MESSAGE_ID, prepare } from "./streams/me
 export { NOTIFICATION } from "./streams/notification.ts";
 export { SEVERITIES } from "./streams/severity.ts";
 export { EVENT_RIGHTS, mayRead } from "./streams/rights.ts";
-export {
-  BUFFER_BYTES_MAX,
-  type OpenStream,
-  type Sink,
-  type Stream,
-  type StreamFilter,
-} from "./streams/stream.ts";
+export { BUFFER_BYTES_MAX, type OpenStream, type Sink, type Stream } from "./streams/stream.ts";
 export { StreamNews } from "./streams/stream_news.ts";
 export { Streams } from "./streams/streams.ts";
+export type { StreamFilter } from "./streams/view.ts";
 export {
   auditKeyOf,
   insertAuditKeys,

@@ -4,7 +4,7 @@ import type { Actor, idsOf } from "../../core/identity/identity.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { mayRead, type Stream } from "../../core/events/events.ts";
 import { resolveAgent } from "../call/resolve_agent.ts";
-import { EVENTS_PROTOCOL, offeredProtocols } from "./protocols.ts";
+import { BATCHES_PROTOCOL, offeredProtocols, STREAM_PROTOCOLS } from "./protocols.ts";
 import { filterOf, type StreamChoice } from "../schemas/event_stream.ts";
 import { type Follow, readFrame } from "./event_frames.ts";
 import { SocketOutputs } from "./socket_outputs.ts";
@@ -55,11 +55,12 @@ export function openEventSocket(
 ): Response {
   const { clock } = relay.ports;
   const { headers } = request;
-  const protocol = offeredProtocols(headers).includes(EVENTS_PROTOCOL) ? EVENTS_PROTOCOL : null;
+  const offered = offeredProtocols(headers);
+  const protocol = STREAM_PROTOCOLS.find((name) => offered.includes(name)) ?? null;
   relay.streams.mustHaveCapacity(actor);
   const { socket, response } = upgrade(request, protocol);
   leaveAtEnd(relay, actor, socket);
-  const sink = new SocketSink(relay, socket);
+  const sink = new SocketSink(relay, socket, protocol === BATCHES_PROTOCOL);
   const begun = Promise.withResolvers<void>();
   const log = {
     error: (message: string, fields: object = {}) =>

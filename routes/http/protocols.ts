@@ -1,5 +1,10 @@
 /** The subprotocol of an event stream, which is also the default without one. */
 export const EVENTS_PROTOCOL = "relay.events.v1";
+/** The subprotocol of an event stream whose frames hold several messages, one on each line. */
+export const BATCHES_PROTOCOL = "relay.events.batches.v1";
+/** Those of an event stream, preferred ones first. */
+export const STREAM_PROTOCOLS: readonly string[] = [BATCHES_PROTOCOL, EVENTS_PROTOCOL];
+
 /** Prefix of a subprotocol that holds a credential, because browsers cannot set headers. */
 const BEARER = "relay.bearer.";
 

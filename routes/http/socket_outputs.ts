@@ -124,9 +124,11 @@ class FollowedOutput implements OutputSink {
   }
 
   /** Heartbeats are those of the socket. */
-  send(message: Message): void {
-    if (!this.#stopped && message.kind !== "heartbeat") {
-      this.sink.sendAbout(this.commandId, message);
+  send(messages: readonly Message[]): void {
+    for (const message of messages) {
+      if (!this.#stopped && message.kind !== "heartbeat") {
+        this.sink.sendAbout(this.commandId, message);
+      }
     }
   }
 

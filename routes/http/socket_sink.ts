@@ -26,31 +26,36 @@ export class SocketSink implements Sink {
   /** Messages about commands from before `hello`; null after it. */
   #early: string[] | null = [];
 
-  constructor(private readonly relay: Relay, private readonly socket: WebSocket) {}
+  constructor(
+    private readonly relay: Relay,
+    private readonly socket: WebSocket,
+    /** Whether a frame may hold several messages. */
+    private readonly batched: boolean,
+  ) {}
 
   get bufferedBytes(): number {
     return this.#isOpen ? this.socket.bufferedAmount : 0;
   }
 
-  send(message: Message): void {
-    this.#send(textOf(message));
+  send(messages: readonly Message[]): void {
+    this.#send(framesOf(messages, this.batched));
     const early = this.#early ?? [];
     this.#early = null;
-    for (const text of early) this.#send(text);
+    this.#send(early);
   }
 
   /** Sends a message about a command. Ends the socket when too much is unread. */
   sendAbout(commandId: string, { kind, id, json }: MessageAbout): void {
     const [of, about] = [JSON.stringify(id), JSON.stringify(commandId)];
     const text = `{"type":"${kind}","id":${of},"command_id":${about},"data":${json}}`;
-    if (this.#early === null) this.#send(text);
+    if (this.#early === null) this.#send([text]);
     else if (this.#early.length < EARLY_MAX) this.#early.push(text);
     if (this.bufferedBytes > BUFFER_BYTES_MAX) this.end("too_slow");
   }
 
   /** Sends a short text, unless the client reads too slowly. */
   sendIfRead(text: string): void {
-    if (this.bufferedBytes <= DRAINED_BYTES) this.#send(text);
+    if (this.bufferedBytes <= DRAINED_BYTES) this.#send([text]);
   }
 
   async drained(): Promise<void> {
@@ -70,18 +75,27 @@ export class SocketSink implements Sink {
     return this.socket.readyState === WebSocket.OPEN;
   }
 
-  #send(text: string): void {
-    if (this.#isOpen) this.socket.send(text);
+  #send(frames: readonly string[]): void {
+    if (!this.#isOpen) return;
+    for (const frame of frames) this.socket.send(frame);
   }
 }
 
-let last: Message | null = null;
-let lastText = "";
+/** Each text is made once for all clients that get the same messages. */
+const texts = new WeakMap<readonly Message[], readonly string[]>();
+const batches = new WeakMap<readonly Message[], readonly [string]>();
 
-/** The text of a message. One event goes to many clients in a row, so the last text is kept. */
-function textOf(message: Message): string {
-  if (message === last) return lastText;
-  const { kind, id, json } = message;
-  last = message;
-  return lastText = `{"type":"${kind}","id":${JSON.stringify(id)},"data":${json}}`;
+/** The frames of messages: one for each, or one that holds a line for each. */
+function framesOf(messages: readonly Message[], batched: boolean): readonly string[] {
+  const made = batched ? batches.get(messages) : texts.get(messages);
+  if (made !== undefined) return made;
+  const frames = messages.map(textOf);
+  texts.set(messages, frames);
+  if (!batched) return frames;
+  const batch = [frames.join("\n")] as const;
+  batches.set(messages, batch);
+  return batch;
 }
+
+const textOf = ({ kind, id, json }: Message): string =>
+  `{"type":"${kind}","id":${JSON.stringify(id)},"data":${json}}`;

@@ -47,9 +47,9 @@ export class SseSink implements OutputSink, AsyncIterableIterator<Bytes> {
     return this.#bytes;
   }
 
-  send(message: Message): void {
+  send(messages: readonly Message[]): void {
     if (this.#ended) return;
-    const bytes = bytesOf(message);
+    const bytes = bytesOf(messages);
     this.#waiting.push(bytes);
     this.#bytes += bytes.length;
     this.#reader?.();
@@ -117,11 +117,11 @@ export class SseSink implements OutputSink, AsyncIterableIterator<Bytes> {
   }
 }
 
-let last: Message | null = null;
-let lastBytes: Bytes = new Uint8Array();
+const encoded = new WeakMap<readonly Message[], Bytes>();
 
-/** The bytes of a message. One event goes to many clients in a row, so the last bytes are kept and shared. */
-function bytesOf(message: Message): Bytes {
-  if (message !== last) last = message, lastBytes = encoder.encode(sseText(message));
-  return lastBytes;
+/** The bytes of messages. Many clients get the same ones, so they are kept. */
+function bytesOf(messages: readonly Message[]): Bytes {
+  const bytes = encoded.get(messages) ?? encoder.encode(messages.map(sseText).join(""));
+  encoded.set(messages, bytes);
+  return bytes;
 }

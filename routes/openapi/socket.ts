@@ -4,7 +4,7 @@ import { AGENT_PROTOCOL } from "../../core/protocol/protocol.ts";
 import { EVENT_RIGHTS } from "../../core/events/events.ts";
 import { EVERY_RESPONSE, faultResponses } from "./faults.ts";
 import type { ApiResponse, Operation, Parameter } from "./types.ts";
-import { EVENTS_PROTOCOL } from "../http/protocols.ts";
+import { BATCHES_PROTOCOL, EVENTS_PROTOCOL, STREAM_PROTOCOLS } from "../http/protocols.ts";
 
 const FAULTS_OF_SOCKET: readonly FaultCode[] = [
   "VALIDATION_FAILED",
@@ -24,7 +24,7 @@ const SCHEMES = ["bearer_jwt", "bearer_api_key", "api_key_header"];
 
 /** The subprotocols of a socket. */
 export const SOCKET_SCHEMAS = {
-  Subprotocol: { type: "string", enum: [EVENTS_PROTOCOL, AGENT_PROTOCOL] },
+  Subprotocol: { type: "string", enum: [...STREAM_PROTOCOLS, AGENT_PROTOCOL] },
 } as const;
 const PROTOCOL = { $ref: "#/components/schemas/Subprotocol" };
 
@@ -38,8 +38,8 @@ export function socketOperation(
     tags: ["agents"],
     summary: "Open an event stream or an agent's link",
     description:
-      `With the subprotocol \`${EVENTS_PROTOCOL}\` or none, it is a stream of events, which the ` +
-      "parameters select: see docs/streams.md. It requires a JWT or an API key with one of " +
+      `With the subprotocol \`${EVENTS_PROTOCOL}\`, \`${BATCHES_PROTOCOL}\` or none, it is a ` +
+      "stream of events, which the parameters select: see docs/streams.md. It requires a JWT or an API key with one of " +
       `${
         EVENT_RIGHTS.map((right) => `\`${right}\``).join(", ")
       }. With \`${AGENT_PROTOCOL}\`, it is ` +

@@ -4,8 +4,8 @@ import { agentMemory, betterAuth, exec, manyReads, mcpBesideOthers, mcpReads } f
 import { benchShield } from "./shield.ts";
 import { stall } from "./hostile/stall.ts";
 import { benchStart } from "./start.ts";
-import { stalled } from "./stalled.ts";
-import { fanOut, idleSubscribers } from "./streams.ts";
+import { stalled } from "./streams/stalled.ts";
+import { bursts, fanOut, idleSubscribers } from "./streams/streams.ts";
 import { benchSequencing } from "./log/sequencing.ts";
 import { wrongPasswords } from "./hostile/logins.ts";
 import { benchInstances } from "./instances.ts";
@@ -46,6 +46,7 @@ const ON_A_RELAY: Readonly<Record<string, (target: Target) => unknown>> = {
   streams: async (target) => {
     await idleSubscribers(target);
     await fanOut(target);
+    await bursts(target);
   },
   stalled,
 };

@@ -24,7 +24,13 @@ Deno.test("bench: a subscriber that is refused fails at once", async () => {
   const refuse = () => new Response("too many", { status: 429 });
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, refuse);
   try {
-    const { code, stderr } = await run("subscribers.ts", `${server.addr.port}`, "a key", "1", "0");
+    const { code, stderr } = await run(
+      "streams/subscribers.ts",
+      `${server.addr.port}`,
+      "a key",
+      "1",
+      "0",
+    );
     eq(code, 1);
     ok(/a stream was refused: HTTP\/1.1 429/.test(stderr), stderr);
   } finally {
@@ -35,7 +41,12 @@ Deno.test("bench: a subscriber that is refused fails at once", async () => {
 Deno.test("bench:paired: an unknown name is refused with every known one, before anything runs", async () => {
   const { code, stderr } = await run("paired/paired.ts", "--against", ".", "shield", "nope");
   eq(code, 2);
-  ok(/no benchmark nope\. There are: read, exec, mcp, webhooks, shield/.test(stderr), stderr);
+  ok(
+    /no benchmark nope\. There are: read, exec, mcp, webhooks, shield, streams, batches/.test(
+      stderr,
+    ),
+    stderr,
+  );
 });
 
 Deno.test("bench:paired: a folder to compare with is required", async () => {

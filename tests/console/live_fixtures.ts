@@ -31,9 +31,11 @@ export class FakeSocket implements Socket {
     this.onmessage?.({ data: JSON.stringify({ type, id, data, command_id }) });
   }
 
+  /** The first two messages, in one frame. */
   begin(id = "log:0"): void {
-    this.say("hello", id);
-    this.say("changed", null, { resource_type: null, resource_id: null });
+    const changed = { type: "changed", id: null, data: { resource_type: null, resource_id: null } };
+    const lines = [{ type: "hello", id, data: {} }, changed].map((each) => JSON.stringify(each));
+    this.onmessage?.({ data: lines.join("\n") });
   }
 
   /** The relay or the network ends it. */

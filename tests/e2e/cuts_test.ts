@@ -12,7 +12,7 @@ import { type Carrier, WireReader } from "../support/wire.ts";
 
 const EVENTS = Number(Deno.env.get("RELAY_CUT_EVENTS") ?? 3_000);
 const CUTS = Number(Deno.env.get("RELAY_CUTS") ?? 150);
-const READERS: readonly Carrier[] = ["sse", "ws", "sse", "ws"];
+const READERS: readonly Carrier[] = ["sse", "ws", "batches", "batches"];
 const PAGE = 500;
 
 /** One reader that is cut off again and again; it counts what it saw. */
@@ -77,7 +77,7 @@ async function readOn(port: number, key: string, reader: Reader, dice: Random): 
   }
 }
 
-Deno.test("streams: a reader disconnected at any byte, on either transport, misses and repeats nothing", async () => {
+Deno.test("streams: a reader disconnected at any byte, on each transport, misses and repeats nothing", async () => {
   const seed = Number(Deno.env.get("RELAY_CUTS_SEED") ?? Math.floor(Math.random() * 1e6));
   console.log(`cuts: RELAY_CUTS_SEED=${seed}`);
   const dice = random(seed);

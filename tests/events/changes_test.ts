@@ -21,8 +21,10 @@ class Reader implements Sink {
   ended = "";
   readonly changes: string[] = [];
 
-  send({ kind, json }: Message): void {
-    if (kind === "changed") this.changes.push(JSON.parse(json).resource_id);
+  send(messages: readonly Message[]): void {
+    for (const { kind, json } of messages) {
+      if (kind === "changed") this.changes.push(JSON.parse(json).resource_id);
+    }
   }
 
   drained(): Promise<void> {

@@ -3,6 +3,7 @@ import { historyOf, idOf } from "../../core/events/streams/message.ts";
 import { EVENT_RIGHTS } from "../../core/events/streams/rights.ts";
 import type { WebhookEventType } from "../../core/events/types/webhook_events.ts";
 import { mount } from "../../routes/http/mount.ts";
+import { BATCHES_PROTOCOL } from "../../routes/http/protocols.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import type { Received, StreamClient } from "../support/stream.ts";
 import type { Account, World } from "../support/world.ts";
@@ -87,7 +88,10 @@ export async function withSocket(
   });
   const messages = new ReadableStream<SocketMessage>({
     start: (controller) => {
-      socket.onmessage = ({ data }) => controller.enqueue(JSON.parse(data));
+      socket.onmessage = ({ data }) => {
+        const lines = socket.protocol === BATCHES_PROTOCOL ? data.split("\n") : [data];
+        for (const line of lines) controller.enqueue(JSON.parse(line));
+      };
     },
   }).getReader();
   const closed = new Promise<CloseEvent>((resolve) => socket.onclose = resolve);

@@ -8,8 +8,8 @@ export interface WireMessage {
   readonly data: any;
 }
 
-/** How events are carried. */
-export type Carrier = "sse" | "ws";
+/** How events are carried; `batches` is a WebSocket whose frames hold several messages. */
+export type Carrier = "sse" | "ws" | "batches";
 
 /** A reader of events over bare TCP: it can be cut off at any byte. */
 export class WireReader {
@@ -35,6 +35,7 @@ export class WireReader {
       "Upgrade: websocket",
       "Sec-WebSocket-Version: 13",
       "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+      ...(carrier === "batches" ? ["Sec-WebSocket-Protocol: relay.events.batches.v1"] : []),
     ];
     const resume = lastEventId === null ? [] : [`Last-Event-ID: ${lastEventId}`];
     const head = [...own, "Host: 127.0.0.1", `X-Api-Key: ${key}`, ...resume, "", ""];
@@ -104,8 +105,11 @@ export class WireReader {
       const opcode = bytes[0]! & 0x0f;
       if (opcode === 8) messages.push({ kind: "close", id: null, data: body.readUInt16BE(0) });
       if (opcode !== 1) continue;
-      const { type, id, data } = JSON.parse(body.toString());
-      messages.push({ kind: type, id, data });
+      const lines = this.carrier === "batches" ? body.toString().split("\n") : [body.toString()];
+      for (const line of lines) {
+        const { type, id, data } = JSON.parse(line);
+        messages.push({ kind: type, id, data });
+      }
     }
   }
 }

@@ -98,7 +98,11 @@ export class Channel {
     const socket = this.#host.open(this.#space, this.#lastId);
     this.#socket = socket;
     this.#attempt++;
-    socket.onmessage = ({ data }) => this.#take(JSON.parse(data));
+    socket.onmessage = ({ data }) => {
+      for (const line of data.split("\n")) {
+        if (this.#socket === socket) this.#take(JSON.parse(line));
+      }
+    };
     socket.onclose = ({ code }) => this.#lose(code);
     this.#cancelQuiet = this.#host.after(OPEN_MS, () => this.#lose(null));
   }

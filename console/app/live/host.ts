@@ -26,7 +26,7 @@ export const browserHost: Host = {
     const url = new URL("/ws?types=changed,notification", location.origin);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     if (lastId !== null) url.searchParams.set("last_event_id", lastId);
-    return new WebSocket(url, ["relay.events.v1", `relay.space.${space}`]) as Socket;
+    return new WebSocket(url, ["relay.events.batches.v1", `relay.space.${space}`]) as Socket;
   },
   async isSignedOut() {
     try {

@@ -137,7 +137,7 @@ export class OutputStream implements OpenStream {
   }
 
   #say(message: Message): void {
-    this.parts.sink.send(message);
+    this.parts.sink.send([message]);
   }
 
   async #drained(): Promise<void> {

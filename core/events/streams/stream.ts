@@ -4,22 +4,15 @@ import type { Actor } from "../../identity/identity.ts";
 import { announceChange, type Change, CHANGED, changesIn, mayReadChange } from "./changes.ts";
 import type { StreamEnd } from "./ends.ts";
 import { type Announcement, idOf, type Message, type Prepared } from "./message.ts";
+import { type NewEvents, writesOf } from "./new_events.ts";
 import { PendingChanges } from "./pending_changes.ts";
 import { mayRead } from "./rights.ts";
-import { isAtLeast, type Severity } from "./severity.ts";
-
-/** Which events a subscriber wants; an absent field does not restrict. */
-export interface StreamFilter {
-  readonly types?: ReadonlySet<string> | undefined;
-  readonly agentId?: string | undefined;
-  readonly thread?: string | undefined;
-  /** The lowest severity wanted. */
-  readonly severity?: Severity | undefined;
-}
+import { type StreamFilter, View } from "./view.ts";
 
 /** The connection to one client. */
 export interface Sink {
-  send(message: Message): void;
+  /** Sends messages at once. Many clients get the same array, so what is made of it can be kept. */
+  send(messages: readonly Message[]): void;
   /** Bytes that the client has not read yet. */
   readonly bufferedBytes: number;
   /** Resolves when the buffer is nearly empty or the client has disconnected. */
@@ -57,6 +50,7 @@ const PAGE = 200;
  */
 export class Stream implements OpenStream {
   nextCheckMs = 0;
+  readonly #view: View;
   #position: number;
   #catchingUp = false;
   #ended = false;
@@ -73,7 +67,7 @@ export class Stream implements OpenStream {
   constructor(
     public actor: Actor,
     public checkedAtMs: number,
-    private readonly filter: StreamFilter,
+    filter: StreamFilter,
     readonly sink: Sink,
     from: number,
     private readonly source: {
@@ -85,6 +79,7 @@ export class Stream implements OpenStream {
       readonly failed: (error: unknown) => void;
     },
   ) {
+    this.#view = new View(filter);
     this.#position = from;
     this.#changes = filter.types?.has(CHANGED)
       ? new PendingChanges(source.clock, (changes) => this.#tellChanges(changes))
@@ -104,19 +99,17 @@ export class Stream implements OpenStream {
     return this.#ended;
   }
 
-  /** Takes new events, numbered from `first` without a gap, and what each of them changed. */
-  take(
-    first: number,
-    events: readonly (Prepared | null)[],
-    changes: readonly (readonly Change[])[],
-  ): void {
+  /** Takes new events, and what they changed. */
+  take(news: NewEvents): void {
     if (this.#ended) return;
-    if (this.#catchingUp || first !== this.#position + 1) {
+    if (this.#catchingUp || news.first !== this.#position + 1) {
       this.#behind = true;
       this.catchUp();
       return;
     }
-    for (const [at, event] of events.entries()) this.#send(event, changes[at]);
+    this.#position = news.last;
+    this.#takeChanges(news.first, news.changes);
+    for (const messages of news.writesFor(this.actor, this.#view)) this.say(messages);
   }
 
   /** Reads the log from the position to its end. */
@@ -132,14 +125,14 @@ export class Stream implements OpenStream {
   beat(history: string): void {
     if (this.#waitedBefore) return this.end("too_slow");
     this.#waitedBefore = this.#waiting || this.#changesWait;
-    this.say({ kind: "heartbeat", id: idOf(history, this.#position), json: "{}" });
+    this.say([{ kind: "heartbeat", id: idOf(history, this.#position), json: "{}" }]);
   }
 
   readonly mayRead = mayRead;
 
   /** Sends a message that is not in the log, if the subscriber wants and may read it. */
-  announce(news: Announcement): void {
-    if (!this.#ended && this.#wants(news)) this.say(news);
+  announce(news: readonly [Announcement]): void {
+    if (this.#view.messageFor(this.actor, news[0]) !== null) this.say(news);
   }
 
   /** Announces a change, together with others, if the subscriber wants and may read it. */
@@ -149,12 +142,13 @@ export class Stream implements OpenStream {
 
   /** Says that anything may have changed before the stream was opened. */
   beginChanges(): void {
-    if (this.#changes !== null) this.say(announceChange(null));
+    if (this.#changes !== null) this.say([announceChange(null)]);
   }
 
-  /** Sends a message. Ends the stream when too much is unread. */
-  say(message: Message): void {
-    this.sink.send(message);
+  /** Sends messages. Ends the stream when too much is unread. */
+  say(messages: readonly Message[]): void {
+    if (this.#ended || messages.length === 0) return;
+    this.sink.send(messages);
     if (this.sink.bufferedBytes > BUFFER_BYTES_MAX) this.end("too_slow");
   }
 
@@ -178,9 +172,13 @@ export class Stream implements OpenStream {
         if (this.#ended || events.length === 0) break;
         // Retention removed the next events meanwhile, so the client must be told of the gap.
         if (events[0]!.seq !== this.#position + 1) return this.end("interrupted");
-        const changes = this.#changes === null ? [] : changesIn(this.actor.tenant, events);
-        for (const [at, event] of prepare(events).entries()) {
-          this.#send(event, changes[at]);
+        if (this.#changes !== null) {
+          this.#takeChanges(events[0]!.seq, changesIn(this.actor.tenant, events));
+        }
+        const messageFor = (event: Prepared) => this.#view.messageFor(this.actor, event);
+        for (const { messages, passed } of writesOf(prepare(events), messageFor)) {
+          this.#position += passed;
+          this.say(messages);
           if (this.sink.bufferedBytes > CATCH_UP_BYTES) await this.#drained();
         }
       }
@@ -194,11 +192,11 @@ export class Stream implements OpenStream {
     this.#waiting = this.#waitedBefore = false;
   }
 
-  #send(event: Prepared | null, changes: readonly Change[] = []): void {
-    if (this.#ended) return;
-    this.#position++;
-    if (this.#position > this.source.head) { for (const change of changes) this.change(change); }
-    if (event !== null && this.#wants(event)) this.say(this.#personalized(event));
+  /** Takes what the events from number `first` on changed. */
+  #takeChanges(first: number, changes: readonly (readonly Change[])[]): void {
+    for (const [at, some] of changes.entries()) {
+      if (first + at > this.source.head) { for (const change of some) this.change(change); }
+    }
   }
 
   /** Sends changes, or null when there were too many; false when the client has to read first. */
@@ -206,41 +204,13 @@ export class Stream implements OpenStream {
     this.#changesWait = this.sink.bufferedBytes > CATCH_UP_BYTES;
     if (this.#changesWait) return false;
     if (!this.#waiting) this.#waitedBefore = false;
-    if (changes === null) this.say(announceChange(null));
     // The right to read a resource may have ended since it changed.
-    else for (const each of changes) if (this.#wantsChange(each)) this.say(announceChange(each));
+    const wanted = changes?.filter((each) => this.#wantsChange(each)) ?? [null];
+    this.say(wanted.map(announceChange));
     return true;
   }
 
   #wantsChange(change: Change): boolean {
-    return this.#matches(change) && mayReadChange(this.actor, change);
-  }
-
-  /** A notification has a different text for each recipient. */
-  #personalized(event: Prepared): Message {
-    const json = event.personal?.get(this.actor.userId);
-    return json === undefined ? event : { kind: event.kind, id: event.id, json };
-  }
-
-  #wants(news: Announcement): boolean {
-    const { actor } = this;
-    const { scope, personal } = news;
-    if (personal !== undefined && (actor.kind !== "user" || !personal.has(actor.userId))) {
-      return false;
-    }
-    return (scope === null || actor.rights.has(scope)) && this.#matches(news);
-  }
-
-  #matches(
-    { type, agentId, thread, severity }: Pick<
-      Announcement,
-      "type" | "agentId" | "thread" | "severity"
-    >,
-  ): boolean {
-    const { filter } = this;
-    return (filter.types === undefined || filter.types.has(type)) &&
-      (filter.agentId === undefined || filter.agentId === agentId) &&
-      (filter.thread === undefined || filter.thread === thread) &&
-      (filter.severity === undefined || isAtLeast(severity, filter.severity));
+    return this.#view.matches(change) && mayReadChange(this.actor, change);
   }
 }

@@ -18,7 +18,9 @@ import {
   prepare,
   type StartedCommand,
 } from "./message.ts";
-import { type OpenStream, type Sink, Stream, type StreamFilter } from "./stream.ts";
+import { NewEvents } from "./new_events.ts";
+import { type OpenStream, type Sink, Stream } from "./stream.ts";
+import type { StreamFilter } from "./view.ts";
 
 /** How often a client gets a heartbeat with its position. */
 const HEARTBEAT_SECONDS = 15;
@@ -103,7 +105,7 @@ export class Streams {
         ports.log.error("a stream could not read the log", { error: String(error) }),
     });
     this.join(stream);
-    stream.say(this.#hello(tenant, from, recovered));
+    stream.say([this.#hello(tenant, from, recovered)]);
     stream.beginChanges();
     stream.catchUp();
     return stream;
@@ -129,7 +131,7 @@ export class Streams {
     if (this.#open === 0) return;
     const streams = this.#eventStreams(tenantKey(tenant));
     if (streams.length === 0) return;
-    const news = announceStart(command);
+    const news = [announceStart(command)] as const;
     const change = this.#changeReaders.has(tenantKey(tenant)) ? changeOfStart(command) : null;
     for (const stream of streams) {
       stream.announce(news);
@@ -256,11 +258,11 @@ export class Streams {
     const key = tenantKey(tenant);
     const streams = this.#byTenant.get(key);
     if (streams === undefined || events.length === 0) return;
-    const prepared = this.#prepare(tenant, events);
     const changes = this.#changeReaders.has(key) ? changesIn(tenant, events) : NO_CHANGES;
+    const news = new NewEvents(events[0]!.seq, this.#prepare(tenant, events), changes);
     for (const stream of streams) {
       if (!(stream instanceof Stream)) continue;
-      stream.take(events[0]!.seq, prepared, changes);
+      stream.take(news);
       if (stream.ended) this.leave(stream);
     }
   }

@@ -191,8 +191,8 @@ function recordedSink(world: World) {
     bufferedAmount: 0,
     send: (text: string) => sent.push(text),
   };
-  const sink = new SocketSink(world.app, socket as unknown as WebSocket);
-  sink.send({ kind: "hello", id: null, json: "{}" });
+  const sink = new SocketSink(world.app, socket as unknown as WebSocket, false);
+  sink.send([{ kind: "hello", id: null, json: "{}" }]);
   return { sink, sent };
 }
 
@@ -224,7 +224,7 @@ Deno.test("followed output: an output that is no longer followed sends nothing, 
   for (let n = 0; n < 2; n++) await outputs.follow(wishFor("agt_1", { id: "cmd_1" }));
   const [former, present] = opened as [OutputSink, OutputSink];
   former.end("interrupted");
-  former.send({ kind: "status", id: null, json: "{}" });
+  former.send([{ kind: "status", id: null, json: "{}" }]);
   eq(sent.length, 1, "only the hello");
   present.end("interrupted");
   eq(JSON.parse(sent[1]!).type, "end");
@@ -279,8 +279,8 @@ async function slowOutputs(world: World, token: string) {
   const app: Relay = world.app;
   const actor = await app.authenticator.authenticate(token, "live");
   const socket = new SlowSocket();
-  const sink = new SocketSink(app, socket as unknown as WebSocket);
-  sink.send({ kind: "hello", id: null, json: "{}" });
+  const sink = new SocketSink(app, socket as unknown as WebSocket, false);
+  sink.send([{ kind: "hello", id: null, json: "{}" }]);
   const request = { id: "req_1", lastEventId: null };
   const outputs = new SocketOutputs(
     sink,

@@ -1,12 +1,13 @@
 import { callOf, readOf } from "../reads.ts";
 import { endAll, endToo, get, lines, measure, mustAll, ROOT, start } from "../parts.ts";
 import { toHealthz, toReady } from "../start.ts";
+import { BATCHES, openReaders, PLAIN, publisherOf, type Readers } from "../streams/burst.ts";
 import { type Loaded, openRelay } from "../target.ts";
 import { arrivals, type Receiver, type Sender, startSender } from "../webhooks.ts";
 
 /**
  * This repository beside another checkout of it, by turns in one run:
- * `bench:paired --against FOLDER [--rounds 9] [--seconds 2] [read exec mcp webhooks shield start]`. For each benchmark it
+ * `bench:paired --against FOLDER [--rounds 9] [--seconds 2] [read exec mcp webhooks shield start streams batches]`. For each benchmark it
  * prints the geometric mean of the speed ratios (above 1: this one is faster) and its 95 % interval.
  */
 interface Side {
@@ -59,6 +60,8 @@ const BENCHMARKS: Readonly<Record<string, Readonly<Record<string, Run>>>> = {
     "starts to the first /healthz": starts(toHealthz),
     "starts until ready": starts(toReady),
   },
+  streams: { "burst to 1,000 sockets": bursts(PLAIN) },
+  batches: { "burst to sockets, in batches": bursts(BATCHES) },
 };
 
 if (!(rounds >= 2)) fail("--rounds needs a number of at least 2");
@@ -133,6 +136,21 @@ function webhooks(): Run {
     const came = (await arrivals(there, hooks * events)).length;
     if (came !== hooks * events) throw new Error(`${came} of ${hooks * events} deliveries came`);
     return came / tookMs * 1000;
+  };
+}
+
+/** Messages a second of a burst of events to 1,000 WebSockets by this subprotocol, or by what the side has instead. */
+function bursts(protocol: string): Run {
+  const all = new Map<Side, Promise<Readers>>();
+  const open = async (side: Side) => {
+    const relay = await side.relay();
+    const known = await import(`file://${side.root}routes/http/protocols.ts`);
+    const has = Object.values(known).includes(protocol);
+    return await openReaders(publisherOf(relay), 1_000, has ? protocol : PLAIN);
+  };
+  return async (side) => {
+    if (!all.has(side)) all.set(side, open(side));
+    return await (await all.get(side)!).burst(Math.ceil(200 * seconds));
   };
 }
 

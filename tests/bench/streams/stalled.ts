@@ -1,8 +1,8 @@
-import { figure } from "./figures.ts";
-import { type Carrier, WireReader } from "../support/wire.ts";
-import { lines, median, start } from "./parts.ts";
-import { sized } from "./size.ts";
-import type { Target } from "./target.ts";
+import { figure } from "../figures.ts";
+import { type Carrier, WireReader } from "../../support/wire.ts";
+import { lines, median, start } from "../parts.ts";
+import { sized } from "../size.ts";
+import type { Target } from "../target.ts";
 
 const READERS = sized(999, 60);
 const ROUNDS = sized(4, 1);
@@ -22,7 +22,7 @@ type Heard = AsyncGenerator<{ id: string; atMs: number }>;
 /** What one subscriber of 1,000 that stands still costs the relay, and the others. */
 export async function stalled(target: Target): Promise<void> {
   const args = [`${target.port}`, target.key, `${READERS}`, "0", "?types=agent_created"];
-  const subscribers = await start("subscribers.ts", args);
+  const subscribers = await start("streams/subscribers.ts", args);
   const heard: Heard = lines(subscribers);
   console.log(`${READERS} subscribers are there`);
   await latencies(target, heard); // warm

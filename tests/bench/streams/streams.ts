@@ -1,10 +1,13 @@
-import { lines, median, residentKiB, start } from "./parts.ts";
-import { sized } from "./size.ts";
-import type { Target } from "./target.ts";
+import { lines, median, residentKiB, start } from "../parts.ts";
+import { bareFanOut, BATCHES, openReaders, PLAIN, publisherOf, type Readers } from "./burst.ts";
+import { ROUNDS, sized } from "../size.ts";
+import type { Target } from "../target.ts";
 
 const COMMANDS = sized(200, 10);
 const SUBSCRIBERS = sized(1000, 60);
 const IDLE = sized(2500, 60);
+const BURST = sized(400, 20);
+const SINGLE = sized(100, 5);
 const now = () => performance.timeOrigin + performance.now();
 
 /** How long after a command's end, which its caller is told, the last of 1,000 subscribers hears of it. */
@@ -19,7 +22,7 @@ export async function fanOut(relay: Target): Promise<void> {
 
 async function spread(relay: Target, readers: number, standing: number) {
   const args = [`${relay.port}`, relay.key, `${readers}`, `${standing}`];
-  const subscribers = await start("subscribers.ts", args);
+  const subscribers = await start("streams/subscribers.ts", args);
   const heard = lines<{ id: string; atMs: number }>(subscribers);
   const waits: number[] = [];
   for (let n = 0; n < COMMANDS; n++) {
@@ -39,11 +42,41 @@ async function spread(relay: Target, readers: number, standing: number) {
 
 /** What a subscriber costs the relay while nothing happens: what the second 2,500 add to the first. */
 export async function idleSubscribers({ port, key, pid }: Target): Promise<void> {
-  const subscribe = () => start("subscribers.ts", [`${port}`, key, "0", `${IDLE}`]);
+  const subscribe = () => start("streams/subscribers.ts", [`${port}`, key, "0", `${IDLE}`]);
   const first = await subscribe();
   const before = residentKiB(pid);
   const second = await subscribe();
   const each = (residentKiB(pid) - before) / IDLE;
   console.log(`${2 * IDLE} idle subscribers: ${each.toFixed(1)} KiB each`);
   for (const { child } of [first, second]) child.kill("SIGKILL");
+}
+
+/** How many messages a second 1,000 WebSockets get of a burst of durable events, beside a server that only sends. */
+export async function bursts(relay: Target): Promise<void> {
+  for (const protocol of [PLAIN, BATCHES]) {
+    const bare = await openReaders(await bareFanOut(protocol === BATCHES), SUBSCRIBERS, protocol);
+    const ours = await openReaders(publisherOf(relay), SUBSCRIBERS, protocol);
+    const rates: { bare: number; ours: number }[] = [];
+    for (let round = -1; round < ROUNDS; round++) {
+      const rate = { bare: await bare.burst(BURST), ours: await ours.burst(BURST) };
+      if (round >= 0) rates.push(rate); // the first one warms
+    }
+    console.log(
+      `${BURST} events to ${SUBSCRIBERS} sockets, ${protocol}: ` +
+        `bare ${median(rates.map(({ bare }) => bare)).toFixed(0)} messages/s, ` +
+        `ours ${median(rates.map(({ ours }) => ours)).toFixed(0)}, ` +
+        `ratio ${median(rates.map(({ bare, ours }) => ours / bare)).toFixed(2)}`,
+    );
+    console.log(`one event to the last: bare ${await singles(bare)}, ours ${await singles(ours)}`);
+    for (const readers of [bare, ours]) readers.end();
+  }
+}
+
+async function singles(readers: Readers): Promise<string> {
+  const waits: number[] = [];
+  for (let n = 0; n < SINGLE; n++) waits.push(await readers.single());
+  waits.sort((a, b) => a - b);
+  return `p50 ${median(waits).toFixed(1)} ms, p99 ${
+    waits[Math.floor(SINGLE * 0.99)]!.toFixed(1)
+  } ms`;
 }
