@@ -29,6 +29,10 @@ const GOALS: Readonly<Record<string, Readonly<Record<string, Goal>>>> = IS_SHORT
     "relay serve, to the first 200 of /healthz": ["at most", 250],
     "relay agent, to its link": ["at most", 150],
   },
+  streams: {
+    "burst to 1000 sockets, relay.events.batches.v1": ["at least", 120_000],
+    "event to the last of 1000 streams, p50": ["at most", 15],
+  },
   webhooks: {
     "over http": ["at least", 12_000],
     "over https": ["at least", 12_000],

@@ -1,3 +1,4 @@
+import { figure } from "../figures.ts";
 import { lines, median, residentKiB, start } from "../parts.ts";
 import { bareFanOut, BATCHES, openReaders, PLAIN, publisherOf, type Readers } from "./burst.ts";
 import { ROUNDS, sized } from "../size.ts";
@@ -16,6 +17,7 @@ export async function fanOut(relay: Target): Promise<void> {
   const beside = await spread(relay, SUBSCRIBERS - 1, 1);
   const show = ({ p50, p99 }: { p50: number; p99: number }) =>
     `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`;
+  figure(`event to the last of ${SUBSCRIBERS} streams, p50`, alone.p50, "ms");
   console.log(`event to the last of ${SUBSCRIBERS} subscribers: ${show(alone)}`);
   console.log(`the same with one of them standing still: ${show(beside)}`);
 }
@@ -61,6 +63,8 @@ export async function bursts(relay: Target): Promise<void> {
       const rate = { bare: await bare.burst(BURST), ours: await ours.burst(BURST) };
       if (round >= 0) rates.push(rate); // the first one warms
     }
+    const name = `burst to ${SUBSCRIBERS} sockets, ${protocol}`;
+    figure(name, median(rates.map(({ ours }) => ours)), "messages/s");
     console.log(
       `${BURST} events to ${SUBSCRIBERS} sockets, ${protocol}: ` +
         `bare ${median(rates.map(({ bare }) => bare)).toFixed(0)} messages/s, ` +
