@@ -1,7 +1,7 @@
 import { EMPTY_SHA256 } from "../../protocol/protocol.ts";
 
 /** Rows after which a receipt has no further results: an agent's results of one receipt are recorded together. */
-const ROWS_APART_MAX = 2_048;
+const ROWS_APART_MAX = 1_024;
 
 /** A receipt, rebuilt from the rows of the results that it covers. */
 interface Receipt {
