@@ -25,13 +25,13 @@ export {
   inclusionPath,
   leafHash,
   leafHashes,
-  leafHex,
   rangeHash,
   type ReadNode,
   sameHash,
   subtreesOf,
   verifyConsistency,
 } from "./checkpoints/merkle.ts";
+export { leanLeafHash } from "./checkpoints/lean_hash.ts";
 export { foldHashes, HASH_BYTES } from "./checkpoints/node_hash.ts";
 export {
   cosigned,

@@ -18,9 +18,12 @@ export function setSegment(tenant: Tenant, first: number, text: string): Mutatio
   return { ...setKey(segmentKey(tenant, first), value, value.length), fresh: true };
 }
 
-/** The events of a segment. */
-const decodeSegment = ({ key, value }: Deno.KvEntry<Uint8Array>): Sequenced[] =>
-  eventsOf(decoder.decode(value).split("\n"), key.at(-1) as number);
+/** The events of a segment. It frees the segment's bytes: those of a whole scan would wait for a full collection. */
+function decodeSegment({ key, value }: Deno.KvEntry<Uint8Array>): Sequenced[] {
+  const text = decoder.decode(value);
+  (value.buffer as ArrayBuffer).transfer(0);
+  return eventsOf(text.split("\n"), key.at(-1) as number);
+}
 
 /** The number of the newest event, 0 when there is none. */
 export async function lastNumber(kv: Deno.Kv, tenant: Tenant): Promise<number> {

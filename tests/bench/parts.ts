@@ -12,7 +12,7 @@ export const HERE = new URL(".", import.meta.url).pathname;
 /** The repository. */
 export const ROOT = new URL("../../", import.meta.url).pathname;
 /** As the task `start` runs the relay: young garbage gets room, so that less of it is copied. */
-const V8_FLAGS = "--v8-flags=--max-semi-space-size=64,--expose-gc";
+export const V8_FLAGS = "--v8-flags=--max-semi-space-size=64";
 const children: { kill(signal: Deno.Signal): unknown }[] = [];
 
 /** A child process that is ready. */
@@ -40,7 +40,7 @@ export async function start<T>(
       "run",
       "-A",
       "--no-check",
-      V8_FLAGS,
+      `${V8_FLAGS},--expose-gc`,
       "--config",
       config,
       new URL(script, import.meta.url).pathname,

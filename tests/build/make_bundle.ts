@@ -25,11 +25,18 @@ export async function makeBundle(
     stdin: "null",
   }).output();
   if (!success) throw new Error(new TextDecoder().decode(stderr));
-  if (commit === null) return;
-  const bundle = (await Deno.readTextFile(output)).replace(UNFILLED, commit);
-  if (!bundle.includes(commit)) throw new Error("the bundle has no place for the commit");
-  await Deno.writeTextFile(output, bundle);
+  const bundle = inAscii(await Deno.readTextFile(output));
+  const filled = commit === null ? bundle : bundle.replace(UNFILLED, commit);
+  if (!filled.includes(commit ?? "")) throw new Error("the bundle has no place for the commit");
+  await Deno.writeTextFile(output, filled);
 }
+
+/** One character above ASCII would double the memory of the program's text, which the engine keeps: 6 MiB. */
+const inAscii = (program: string): string =>
+  program.replaceAll(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 
 if (import.meta.main) {
   const output = new URL("dist/relay.js", ROOT).pathname;

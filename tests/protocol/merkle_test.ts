@@ -14,6 +14,7 @@ import {
   subtreesOf,
   verifyConsistency,
 } from "../../core/protocol/checkpoints/merkle.ts";
+import { leanLeafHash } from "../../core/protocol/checkpoints/lean_hash.ts";
 import { foldHashes, nodeHash } from "../../core/protocol/checkpoints/node_hash.ts";
 import { mulberry32 } from "../support/random.ts";
 import { verifyInclusion } from "../support/inclusion.ts";
@@ -183,4 +184,13 @@ Deno.test("subtreesOf: covers any range without a gap, and a tree grown from the
   const odd = new GrowingTree();
   odd.add(leaves[0]!);
   throws(() => odd.add(leaves[1]!, 1), RangeError);
+});
+
+Deno.test("leanLeafHash: it is the leaf's hash, whatever the text's length and characters", () => {
+  for (const part of ["a", "é", "€", "😀", "\ud800"]) {
+    for (let length = 0; length <= 1_100; length++) {
+      const text = part.repeat(length);
+      eq(hex(leanLeafHash(text)), hex(leafHash(text)), `${length} times ${part}`);
+    }
+  }
 });

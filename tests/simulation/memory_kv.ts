@@ -43,6 +43,10 @@ function partText(part: Deno.KvKeyPart): string {
   return sorted.toString(16).padStart(16, "0");
 }
 
+/** An entry as a reader gets it. Bytes are the reader's own, because nothing can freeze them. */
+const entryOf = (stored: Stored): Stored =>
+  stored.value instanceof Uint8Array ? { ...stored, value: stored.value.slice() } : stored;
+
 /** A deep copy that nobody can change, so that all readers share it. */
 const copyOf = (value: unknown) =>
   value instanceof Deno.KvU64 ? value : deepFreeze(structuredClone(value));
@@ -67,7 +71,7 @@ export class MemoryKv {
   get(key: Deno.KvKey): Deno.KvEntryMaybe<unknown> {
     const found = this.#rows.get(textOf(key));
     if (found === undefined) return { key, value: null, versionstamp: null };
-    return found;
+    return entryOf(found);
   }
 
   /** The entries of a range after a cursor, at most `limit`. */
@@ -81,7 +85,7 @@ export class MemoryKv {
     const texts = reverse
       ? this.#order.slice(Math.max(first, end - limit), Math.max(first, end)).reverse()
       : this.#order.slice(first, Math.min(end, first + limit));
-    return texts.map((text) => ({ text, entry: this.#rows.get(text)! }));
+    return texts.map((text) => ({ text, entry: entryOf(this.#rows.get(text)!) }));
   }
 
   commit({ checks, writes }: Atomic, by: string): Deno.KvCommitResult | Deno.KvCommitError {

@@ -46,7 +46,7 @@ export function describe(
 }
 
 /** True when an event fulfils every condition. */
-export function matches(event: AuditEvent, filter: AuditFilter): boolean {
+export function matches(event: EventRow, filter: AuditFilter): boolean {
   const atMs = Date.parse(event.timestamp);
   return (filter.startMs === undefined || atMs >= filter.startMs) &&
     (filter.endMs === undefined || atMs <= filter.endMs) &&

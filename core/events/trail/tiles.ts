@@ -10,7 +10,7 @@ import {
   type Hash,
   HASH_BYTES,
   leafHash,
-  leafHex,
+  leanLeafHash,
   rangeHash,
   type ReadNode,
   sameHash,
@@ -91,7 +91,7 @@ export async function leavesOf(
 
 /** True when a stored row still hashes to the leaf at this place of `leaves`. */
 export const isLeafAt = (leaves: Buffer, at: number, { json }: Pick<Sequenced, "json">): boolean =>
-  leafHex(json) === leaves.toString("hex", at * HASH_BYTES, (at + 1) * HASH_BYTES);
+  sameHash(leanLeafHash(json), leaves.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES));
 
 /**
  * Appends leaves to a tree in the transaction: writes the tiles that they fill and the levels above. Returns

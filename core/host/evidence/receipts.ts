@@ -1,9 +1,7 @@
 import { EMPTY_SHA256 } from "../../protocol/protocol.ts";
 
 /** Rows after which a receipt has no further results: an agent's results of one receipt are recorded together. */
-const ROWS_APART_MAX = 4_096;
-/** Results of one receipt, as an agent's message holds them. */
-const RESULTS_MAX = 64;
+const ROWS_APART_MAX = 1_024;
 
 /** A receipt, rebuilt from the rows of the results that it covers. */
 interface Receipt {
@@ -23,13 +21,6 @@ interface Row {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-interface Open {
-  readonly agentId: string;
-  readonly signature: string;
-  readonly rows: number[];
-  readonly lines: string[];
-}
-
 /** Why a command ended, as a receipt says it, by the type of its event. */
 const REASONS: Readonly<Record<string, string>> = {
   command_executed: "exited",
@@ -41,52 +32,75 @@ const REASONS: Readonly<Record<string, string>> = {
 /** A member of each row with a receipt. Other rows are not parsed. */
 const MARK = '"receipt":{';
 
-/** Collects the receipts of a log as its rows pass, in memory that the log's length does not change. */
+/**
+ * Collects the receipts of a log as its rows pass, in memory that the log's length does not change. Open receipts are
+ * texts, in maps that are soon replaced. The engine would allocate lasting objects in its old generation, where all
+ * receipts of a log would stay until a full garbage collection.
+ */
 export class ReceiptCollector {
-  readonly #open = new Map<string, Open>();
+  /** The results of each open receipt, one a line: the row's number, and the receipt's line. */
+  #newer = new Map<string, string>();
+  /** The receipts without a result since these maps were replaced. */
+  #older = new Map<string, string>();
+  #replaceAt = 0;
 
   /** Takes rows in the order of the log, one a line; returns the receipts that are whole now. */
   take(lines: string): Receipt[] {
-    let last = 0;
+    const closed: Receipt[] = [];
     for (const line of lines.split("\n")) {
       if (!line.includes(MARK)) continue;
       const row = JSON.parse(line) as Row;
-      if (this.#add(row)) last = row.seq;
+      if (row.seq >= this.#replaceAt) {
+        closed.push(...receiptsOf(this.#older));
+        this.#older = this.#newer;
+        this.#newer = new Map();
+        this.#replaceAt = row.seq + ROWS_APART_MAX;
+      }
+      this.#add(row);
     }
-    return this.#close(last - ROWS_APART_MAX);
+    return closed;
   }
 
   /** The other receipts. */
   end(): Receipt[] {
-    return this.#close(Infinity);
+    return [...receiptsOf(this.#older), ...receiptsOf(this.#newer)];
   }
 
-  #add(row: Row): boolean {
-    const { seq, agent_id: agentId, event_type, resource_type, details } = row;
+  #add({ seq, agent_id, event_type, resource_type, details }: Row): void {
     const reason = REASONS[event_type];
-    if (resource_type !== "command" || agentId === undefined || reason === undefined) return false;
+    if (resource_type !== "command" || agent_id === undefined || reason === undefined) return;
     const { command_id, exit_code, signal, truncated } = details;
     const { signature, verdict, stdout_sha256, stderr_sha256 } = details.receipt as Signed;
-    const key = `${agentId} ${signature}`;
-    const open = this.#open.get(key) ?? { agentId, signature, rows: [], lines: [] };
-    this.#open.set(key, open);
-    open.rows.push(seq);
-    open.lines.push(
-      `${command_id} ${verdict} ${exit_code ?? "-"} ${signal ?? "-"} ${reason} ${truncated} ` +
-        `${stdout_sha256 ?? EMPTY_SHA256} ${stderr_sha256 ?? EMPTY_SHA256}\n`,
-    );
-    return true;
+    const key = `${agent_id} ${signature}`;
+    const before = this.#newer.get(key) ?? this.#older.get(key) ?? "";
+    // A joined text is one piece; one of a template would keep its parts.
+    const result = [
+      seq,
+      command_id,
+      verdict,
+      exit_code ?? "-",
+      signal ?? "-",
+      reason,
+      truncated,
+      stdout_sha256 ?? EMPTY_SHA256,
+      stderr_sha256 ?? EMPTY_SHA256,
+    ].join(" ");
+    this.#older.delete(key);
+    this.#newer.set(key, `${before}${result}\n`);
   }
+}
 
-  #close(before: number): Receipt[] {
-    const closed: Receipt[] = [];
-    for (const [key, { agentId, signature, rows, lines }] of this.#open) {
-      if (rows.at(-1)! >= before && rows.length < RESULTS_MAX) continue;
-      this.#open.delete(key);
-      const text = `relay.receipt.v1\n${agentId}\n${lines.sort().join("")}`;
-      closed.push({ agent_id: agentId, signature, rows, text });
+function* receiptsOf(open: ReadonlyMap<string, string>): Generator<Receipt> {
+  for (const [key, results] of open) {
+    const [agent_id, signature] = key.split(" ") as [string, string];
+    const rows: number[] = [], lines: string[] = [];
+    for (const result of results.split("\n").slice(0, -1)) {
+      const space = result.indexOf(" ");
+      rows.push(Number(result.slice(0, space)));
+      lines.push(`${result.slice(space + 1)}\n`);
     }
-    return closed;
+    const text = `relay.receipt.v1\n${agent_id}\n${lines.sort().join("")}`;
+    yield { agent_id, signature, rows, text };
   }
 }
 

@@ -8,8 +8,7 @@ export type Hash = Uint8Array<ArrayBuffer>;
 export type ReadNode = (level: number, index: number) => Hash | Promise<Hash>;
 
 /** The hash of a leaf in hex (RFC 6962): SHA-256(0x00 ‖ UTF-8 bytes). */
-export const leafHex = (text: string): string =>
-  createHash("sha256").update(`\0${text}`).digest("hex");
+const leafHex = (text: string): string => createHash("sha256").update(`\0${text}`).digest("hex");
 
 /** The same as bytes. */
 export const leafHash = (text: string): Hash => Uint8Array.fromHex(leafHex(text));

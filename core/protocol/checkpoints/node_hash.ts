@@ -3,6 +3,8 @@ export const HASH_BYTES = 32;
 const HASH_WORDS = 8;
 const ROUNDS = 64;
 const BLOCK_WORDS = 16;
+/** The length of a block of SHA-256. */
+export const BLOCK_BYTES = 4 * BLOCK_WORDS;
 
 /** The first 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS 180-4). */
 const K = Int32Array.from(primes(ROUNDS), (prime) => fraction(Math.cbrt(prime)));
@@ -43,17 +45,29 @@ export function foldHashes(
   return firstHash();
 }
 
-function readWords(bytes: Uint8Array, from: number, to: number): void {
-  for (let at = 0; at < HASH_WORDS; at++) {
-    const byte = from + 4 * at;
-    nodes[to + at] = bytes[byte]! << 24 | bytes[byte + 1]! << 16 | bytes[byte + 2]! << 8 |
-      bytes[byte + 3]!;
+/** The hash of an input of whole blocks, which ends with its padding. */
+export function hashBlocks(padded: Uint8Array): Uint8Array<ArrayBuffer> {
+  state.set(START);
+  for (let from = 0; from < padded.length; from += BLOCK_BYTES) {
+    for (let at = 0; at < BLOCK_WORDS; at++) first[at] = wordAt(padded, from + 4 * at);
+    expand(first, 0);
+    compress(first, 0);
   }
+  return bytesOf(state);
 }
 
-function firstHash(): Uint8Array<ArrayBuffer> {
+function readWords(bytes: Uint8Array, from: number, to: number): void {
+  for (let at = 0; at < HASH_WORDS; at++) nodes[to + at] = wordAt(bytes, from + 4 * at);
+}
+
+const wordAt = (bytes: Uint8Array, at: number): number =>
+  bytes[at]! << 24 | bytes[at + 1]! << 16 | bytes[at + 2]! << 8 | bytes[at + 3]!;
+
+const firstHash = () => bytesOf(nodes);
+
+function bytesOf(words: Int32Array): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(HASH_BYTES);
-  for (let at = 0; at < HASH_BYTES; at++) out[at] = nodes[at >>> 2]! >>> 24 - 8 * (at & 3);
+  for (let at = 0; at < HASH_BYTES; at++) out[at] = words[at >>> 2]! >>> 24 - 8 * (at & 3);
   return out;
 }
 
