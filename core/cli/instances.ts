@@ -14,7 +14,7 @@ const RESTART_MAX_MS = 30_000;
 /** An instance that ran this long has recovered: its next restart waits for the shortest time again. */
 const RECOVERED_MS = 60_000;
 /** As the task `start` runs the relay. An executable has it built in. */
-const V8_FLAGS = "--v8-flags=--max-semi-space-size=64";
+const V8_FLAGS = "--v8-flags=--max-semi-space-size=16";
 
 /** A process that runs `relay serve`. */
 export interface InstanceProcess {

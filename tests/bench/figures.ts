@@ -25,6 +25,10 @@ const GOALS: Readonly<Record<string, Readonly<Record<string, Goal>>>> = IS_SHORT
     "exec to an agent that answers, 32 connections": ["at least", 0.25],
     "exec to an agent that answers, 128 connections": ["at least", 0.4],
   },
+  evidence: {
+    "archive of 100,000 rows": ["at most", 20],
+    "the same, resident at most": ["at most", 200],
+  },
   start: {
     "relay serve, to the first 200 of /healthz": ["at most", 250],
     "relay agent, to its link": ["at most", 150],

@@ -12,7 +12,7 @@ export const HERE = new URL(".", import.meta.url).pathname;
 /** The repository. */
 export const ROOT = new URL("../../", import.meta.url).pathname;
 /** As the task `start` runs the relay: young garbage gets room, so that less of it is copied. */
-export const V8_FLAGS = "--v8-flags=--max-semi-space-size=64";
+export const V8_FLAGS = "--v8-flags=--max-semi-space-size=16";
 const children: { kill(signal: Deno.Signal): unknown }[] = [];
 
 /** A child process that is ready. */

@@ -56,7 +56,7 @@ if (values.write) {
 
 async function inItsOwnProcess(row: string, size: number): Promise<Measured> {
   const script = new URL("measure.ts", import.meta.url).pathname;
-  const flags = ["run", "-A", "--no-check", "--v8-flags=--max-semi-space-size=64"];
+  const flags = ["run", "-A", "--no-check", "--v8-flags=--max-semi-space-size=16"];
   const args = [...flags, script, row, `${size}`, folder, quick ? "quick" : "whole"];
   const child = new Deno.Command(Deno.execPath(), { args, stderr: "inherit" });
   const { success, stdout } = await child.output();

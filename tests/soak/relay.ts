@@ -7,7 +7,7 @@ const INSIDE = new URL("inside.ts", import.meta.url).pathname;
 const FLAGS = [
   "-A",
   "--no-check",
-  "--v8-flags=--max-semi-space-size=64,--expose-gc",
+  "--v8-flags=--max-semi-space-size=16,--expose-gc",
   `--preload=${INSIDE}`,
 ];
 /** Longer than the relay's looks at the clock. */
