@@ -29,8 +29,10 @@ const DRAIN_MS = 4_000;
 /** The time to record what is in memory: longer than one delivery attempt, but a store that hangs must not block. */
 const RECORD_MS = 15_000;
 
-/** After this time the shield's tables are built by a command that asks them; a command before it waits for them. */
-const [WARM_MS, WARMING] = [1_000, "gh"];
+/** The first command builds most tables of the shield. After this time Relay judges one, so that no caller waits. */
+const WARM_MS = 1_000;
+/** A program with a table of subcommands. */
+const WARMING = "gh";
 
 /** The ports that do not depend on the settings. */
 export const SYSTEM_PORTS = { clock: systemClock, entropy: systemEntropy, log: systemLog };
@@ -64,16 +66,15 @@ export async function serve(
 ): Promise<number> {
   const env = Deno.env.toObject();
   for (const unread of unreadVariables(env)) systemLog.warn(unread);
-  const loading = load(); // while the store opens
-  let started: Started;
+  let started: Started, serving: Serving;
   try {
-    started = await startFrom(env, false);
+    [started, serving] = await Promise.all([startFrom(env, false), load()]);
   } catch (error) {
     console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
   }
   const { running, settings } = started;
-  const { front, refuse } = await loading;
+  const { front, refuse } = serving;
   const { host: hostname, port, tls } = settings;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const { handler, close } = front(running);

@@ -68,8 +68,17 @@ export class Disturber {
 
   /** Work rests until the relay and all agents are back. Returns how long they took. */
   async #killRelay(): Promise<string> {
-    const { relay, work, echoes, steady, victim } = this.place;
+    const { work } = this.place;
     work.pause();
+    try {
+      return await this.#killAndStart();
+    } finally {
+      work.resume();
+    }
+  }
+
+  async #killAndStart(): Promise<string> {
+    const { relay, echoes, steady, victim } = this.place;
     await relay.kill();
     const killedMs = performance.now();
     const sinceS = () => `${((performance.now() - killedMs) / 1000).toFixed(1)} s`;
@@ -79,7 +88,6 @@ export class Disturber {
       echoes.connect(),
       ...[steady, victim].map(({ program }) => program.line(/^connected to /, START_MS)),
     ]);
-    work.resume();
     return `ready again after ${ready}, with all agents after ${sinceS()}`;
   }
 }

@@ -44,11 +44,12 @@ export class Sampler {
   /** @throws {UnreachedError} when there is no relay */
   async look(): Promise<void> {
     const { owner, relay, work } = this.place;
+    const { lives: life } = relay;
     const metrics = await metricsOf(owner);
     const log = await owner<{ pagination: { total: number } }>("GET", "/api/audit?limit=1");
     const { heapUsed, external } = await relay.memory();
-    if (work.isPaused) return; // killed since
-    const { lives: life, pid } = relay;
+    if (work.isPaused || relay.lives !== life) return; // killed since
+    const { pid } = relay;
     const status = Deno.readTextFileSync(`/proc/${pid}/status`);
     const ofStatus = (name: string) =>
       Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)![1]);

@@ -61,6 +61,7 @@ export class Work {
   /** Resolves when every job has ended what it was doing. */
   async end(): Promise<void> {
     this.#over.abort();
+    this.#open();
     await Promise.all(this.#running);
   }
 
@@ -93,8 +94,10 @@ export class Work {
     if (this.over || ms <= 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);
-    this.#over.signal.addEventListener("abort", () => resolve(), { once: true });
+    const end = () => resolve();
+    this.#over.signal.addEventListener("abort", end);
     await promise;
+    this.#over.signal.removeEventListener("abort", end);
     clearTimeout(timer);
   }
 

@@ -73,7 +73,7 @@ export class ReceiptCollector {
     const { signature, verdict, stdout_sha256, stderr_sha256 } = details.receipt as Signed;
     const key = `${agent_id} ${signature}`;
     const before = this.#newer.get(key) ?? this.#older.get(key) ?? "";
-    // A joined text is one piece; one of a template would keep its parts.
+    // A joined text is one piece; a template would keep its parts.
     const result = [
       seq,
       command_id,
@@ -86,7 +86,7 @@ export class ReceiptCollector {
       stderr_sha256 ?? EMPTY_SHA256,
     ].join(" ");
     this.#older.delete(key);
-    this.#newer.set(key, `${before}${result}\n`);
+    this.#newer.set(key, [before, result, "\n"].join(""));
   }
 }
 

@@ -10,7 +10,7 @@ export type ReadNode = (level: number, index: number) => Hash | Promise<Hash>;
 /** The hash of a leaf in hex (RFC 6962): SHA-256(0x00 ‖ UTF-8 bytes). */
 const leafHex = (text: string): string => createHash("sha256").update(`\0${text}`).digest("hex");
 
-/** The same as bytes. */
+/** The hash of a leaf (RFC 6962). */
 export const leafHash = (text: string): Hash => Uint8Array.fromHex(leafHex(text));
 
 /** The concatenated hashes of many leaves. Decoding one string halves the cost of each. */

@@ -141,7 +141,7 @@ const REGENERABLE = new Set([
   ".dart_tool",
 ]);
 
-/** Whether a path is certainly normal: it has no `\\`, no empty part and none that begins with a dot. */
+/** A fast test that finds most normal paths: no backslash, no empty part and none that begins with a dot. */
 function isNormal(path: string): boolean {
   // The engine searches for fixed text faster than a loop of ours looks at characters.
   return !path.includes("//") && !path.includes("/.") && !path.includes("\\") &&

@@ -7,8 +7,7 @@ import { arrivals, type Receiver, type Sender, startSender } from "../webhooks.t
 
 /**
  * This repository beside another checkout of it, by turns in one run:
- * `bench:paired --against FOLDER [--rounds 9] [--seconds 2] [read exec mcp webhooks shield start streams batches]`. For each benchmark it
- * prints the geometric mean of the speed ratios (above 1: this one is faster) and its 95 % interval.
+ * `bench:paired --against FOLDER [--rounds 9] [--seconds 2] [NAME…]`. For each benchmark it prints the geometric mean of the speed ratios (above 1: this one is faster) and its 95 % interval.
  */
 interface Side {
   readonly root: string;
