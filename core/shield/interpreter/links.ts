@@ -10,6 +10,8 @@ const NAMED = "/dev/named";
 const USUAL_PATH =
   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:~/bin:~/.local/bin";
 
+const USUAL_FOLDERS = USUAL_PATH.split(":");
+
 /** More folders are not searched. */
 const MAX_FOLDERS = 16;
 
@@ -34,10 +36,13 @@ export function writtenPrograms(program: string, hasFolder: boolean, scope: Scop
   const flows = named === null ? [] : [named];
   const searched = scope.values.get("PATH") ?? USUAL_PATH;
   spendCompare(budget, searched.length);
-  for (const folder of searched.split(":", MAX_FOLDERS)) {
-    const path = `${folder === "" ? "." : folder}/${program}`;
-    spendCompare(budget, path.length);
-    const written = readFile(scope, path);
+  const isUsual = searched === USUAL_PATH;
+  const isElsewhere = !isUsual || !fileNames.isOnly(alias);
+  for (const folder of isUsual ? USUAL_FOLDERS : searched.split(":", MAX_FOLDERS)) {
+    const from = folder === "" ? "." : folder;
+    spendCompare(budget, from.length + 1 + program.length);
+    if (!isElsewhere) continue;
+    const written = readFile(scope, `${from}/${program}`);
     if (written === null) continue;
     flows.push(written);
     break;

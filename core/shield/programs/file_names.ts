@@ -1,6 +1,7 @@
 /** The names of all known files, built to reject quickly a word that names none of them. */
 export class FileNames {
-  readonly #names = new Set<string>();
+  /** The path of each name; null for a name that several paths have. */
+  readonly #paths = new Map<string, string | null>();
   /**
    * A bit for each class of last characters; a path that ends in `.` or `/` may name any of them. Without it, scripts
    * take 10 % longer.
@@ -12,8 +13,16 @@ export class FileNames {
   }
 
   add(path: string): void {
-    this.#names.add(lastPart(path));
+    const name = lastPart(path);
+    const held = this.#paths.get(name);
+    if (held === undefined) this.#paths.set(name, path);
+    else if (held !== path) this.#paths.set(name, null);
     this.#ends |= bitOf(path);
+  }
+
+  /** Whether this path is known, and is the only one of its name. */
+  isOnly(path: string): boolean {
+    return this.#paths.get(lastPart(path)) === path;
   }
 
   /** Whether the word, or what stands behind a mark in it, can name one of the files. */
@@ -23,7 +32,7 @@ export class FileNames {
 
   /** Whether the path can name one of the files. */
   mayHave(path: string): boolean {
-    return this.mayEnd(path) && (this.#names.has(lastPart(path)) || isTangled(path));
+    return this.mayEnd(path) && (this.#paths.has(lastPart(path)) || isTangled(path));
   }
 }
 
