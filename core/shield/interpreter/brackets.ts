@@ -4,14 +4,14 @@ import { spend } from "./budget.ts";
 import { UNKNOWN } from "../model.ts";
 import { expandParts, expandText } from "./expand.ts";
 import { assign, fork, type Scope } from "./scope.ts";
-import { scopeExpansion } from "./scope_expansion.ts";
+import { ScopeExpansion } from "./scope_expansion.ts";
 import { evaluate } from "./evaluate.ts";
 import { walkStatements } from "./lists.ts";
 import { walkText } from "./text.ts";
 
 /** `[[ … ]]`: its words, and the code in them. */
 export function walkTest(expression: TestExpression, scope: Scope): void {
-  const expansion = scopeExpansion(scope, null);
+  const expansion = new ScopeExpansion(scope, null);
   switch (expression.type) {
     case "TestUnary":
       evaluateWhere(expression.operator, expandText(expression.operand, expansion), scope);
@@ -70,7 +70,7 @@ export function walkArithmetic(expression: ArithmeticExpression | undefined, sco
       evaluate(
         expression.parts === undefined
           ? expression.value
-          : expandParts(expression.parts, scopeExpansion(scope, null)),
+          : expandParts(expression.parts, new ScopeExpansion(scope, null)),
         scope,
       );
       return;

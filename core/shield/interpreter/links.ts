@@ -10,6 +10,8 @@ const NAMED = "/dev/named";
 const USUAL_PATH =
   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:~/bin:~/.local/bin";
 
+const USUAL_FOLDERS = USUAL_PATH.split(":");
+
 /** More folders are not searched. */
 const MAX_FOLDERS = 16;
 
@@ -24,31 +26,31 @@ export function aliasKey(program: string): string {
 }
 
 /** The content that the line wrote to the files that a program's name may refer to. */
-export function writtenPrograms(
-  program: string,
-  hasFolder: boolean,
-  scope: Scope,
-): readonly Flow[] {
+export function writtenPrograms(program: string, hasFolder: boolean, scope: Scope): Flow[] {
   if (!hasFiles(scope)) return NO_FLOWS;
   if (hasFolder) return [readFile(scope, program)].filter((flow) => flow !== null);
   const { budget, fileNames } = scope.inspection;
   if (!fileNames.mayHave(program)) return NO_FLOWS;
   const alias = aliasKey(program);
   const named = scope.active.has(alias) ? null : readFile(scope, alias);
-  const flows = named === null ? NO_FLOWS : [named];
-  if (fileNames.isOnly(alias)) return flows;
+  const flows = named === null ? [] : [named];
   const searched = scope.values.get("PATH") ?? USUAL_PATH;
   spendCompare(budget, searched.length);
-  for (const folder of searched.split(":", MAX_FOLDERS)) {
-    const path = `${folder === "" ? "." : folder}/${program}`;
-    spendCompare(budget, path.length);
-    const written = readFile(scope, path);
-    if (written !== null) return [...flows, written];
+  const isUsual = searched === USUAL_PATH;
+  const isElsewhere = !isUsual || !fileNames.isOnly(alias);
+  for (const folder of isUsual ? USUAL_FOLDERS : searched.split(":", MAX_FOLDERS)) {
+    const from = folder === "" ? "." : folder;
+    spendCompare(budget, from.length + 1 + program.length);
+    if (!isElsewhere) continue;
+    const written = readFile(scope, `${from}/${program}`);
+    if (written === null) continue;
+    flows.push(written);
+    break;
   }
   return flows;
 }
 
-const NO_FLOWS: readonly Flow[] = [];
+const NO_FLOWS: Flow[] = [];
 
 /** Notes that a path leads to another one. */
 export function noteLink(scope: Scope, path: string, target: string): void {

@@ -222,9 +222,22 @@ export function mentionsAny({ inspection }: Scope, words: readonly string[]): bo
 
 function countWords(text: string): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const word of text.match(/[\w-]+/g) ?? []) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (let from = 0, at = 0; at <= text.length; at++) {
+    if (IN_WORDS[text.charCodeAt(at)]) continue;
+    if (at > from) {
+      const word = text.slice(from, at);
+      counts.set(word, (counts.get(word) ?? 0) + 1);
+    }
+    from = at + 1;
+  }
   return counts;
 }
+
+/** Whether words hold a character, by its code. A list of all matches of a pattern takes more memory than the text. */
+const IN_WORDS: readonly boolean[] = Array.from(
+  { length: 128 },
+  (_, code) => /[\w-]/.test(String.fromCharCode(code)),
+);
 
 /** Sets a variable. */
 export function assign({ values }: Scope, name: string, value: string): void {

@@ -23,7 +23,7 @@ import {
   mix,
 } from "./assignments.ts";
 import { addWords, expandText, expandWord, type Expansion } from "./expand.ts";
-import { scopeExpansion } from "./scope_expansion.ts";
+import { ScopeExpansion } from "./scope_expansion.ts";
 import { noteRedirections } from "../programs/effects.ts";
 import type { Kept, Value } from "./names.ts";
 import { defineFunction } from "./functions.ts";
@@ -65,7 +65,7 @@ function walkNode(
       return flow ?? NOTHING;
     }
     case "Redirected": {
-      const expansion = scopeExpansion(scope, stdin);
+      const expansion = new ScopeExpansion(scope, stdin);
       const { redirections, input } = expandRedirections(
         node.redirects,
         expansion,
@@ -131,7 +131,7 @@ const MAX_NUMBERS = 16;
 function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
   const { doubts } = scope.values;
   const itemsIn = (place: Scope) => {
-    const expansion = scopeExpansion(place, stdin);
+    const expansion = new ScopeExpansion(place, stdin);
     return node.wordlist?.flatMap((word) => expandWord(word, expansion)) ??
       [...place.positional.words ?? [UNKNOWN]];
   };
@@ -148,7 +148,7 @@ function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
 }
 
 function walkCase(node: Case, scope: Scope, stdin: Flow | null): Flow {
-  const expansion = scopeExpansion(scope, stdin);
+  const expansion = new ScopeExpansion(scope, stdin);
   expandText(node.word, expansion);
   return mergeFlows(node.items.map((item) => {
     for (const pattern of item.pattern) expandText(pattern, expansion);
@@ -168,7 +168,7 @@ function redirectsOf(node: Command): readonly RedirectionNode[] {
 function walkCommand(node: Command, scope: Scope, given: Flow | null): Flow {
   const stdin = inputOf(scope, given);
   const span = spanOf(node, scope);
-  const expansion = scopeExpansion(scope, stdin);
+  const expansion = new ScopeExpansion(scope, stdin);
   const { values } = scope;
   const { doubts } = values;
   const kept = node.prefix.length === 0 ? [] : keepArrays(node, scope);
@@ -250,7 +250,7 @@ const SPECIAL = new Set([":", "eval", "export", "readonly", "set", "shift", "tra
 
 /** Runs a command with `${x+word}` left out. */
 function executeWithout({ name, args }: Command, call: Call, scope: Scope, stdin: Flow | null) {
-  const expansion = scopeExpansion(scope, stdin, true);
+  const expansion = new ScopeExpansion(scope, stdin, true);
   const words = [...name === undefined ? [] : [name], ...args].filter((arg) => arg.type === "Word");
   return execute(words.flatMap((word) => expandWord(word, expansion)), call, fork(scope));
 }

@@ -1,7 +1,7 @@
 /** The names of all known files, built to reject quickly a word that names none of them. */
 export class FileNames {
-  /** The path that has a name; null where several do. */
-  readonly #names = new Map<string, string | null>();
+  /** The path of each name; null for a name that several paths have. */
+  readonly #paths = new Map<string, string | null>();
   /**
    * A bit for each class of last characters; a path that ends in `.` or `/` may name any of them. Without it, scripts
    * take 10 % longer.
@@ -14,9 +14,15 @@ export class FileNames {
 
   add(path: string): void {
     const name = lastPart(path);
-    const other = this.#names.get(name);
-    this.#names.set(name, other === undefined || other === path ? path : null);
+    const held = this.#paths.get(name);
+    if (held === undefined) this.#paths.set(name, path);
+    else if (held !== path) this.#paths.set(name, null);
     this.#ends |= bitOf(path);
+  }
+
+  /** Whether this path is known, and is the only one of its name. */
+  isOnly(path: string): boolean {
+    return this.#paths.get(lastPart(path)) === path;
   }
 
   /** Whether the word, or what stands behind a mark in it, can name one of the files. */
@@ -24,14 +30,9 @@ export class FileNames {
     return (this.#ends & bitOf(word)) !== 0;
   }
 
-  /** Whether the path is the only one of its name. */
-  isOnly(path: string): boolean {
-    return this.#names.get(lastPart(path)) === path;
-  }
-
   /** Whether the path can name one of the files. */
   mayHave(path: string): boolean {
-    return this.mayEnd(path) && (this.#names.has(lastPart(path)) || isTangled(path));
+    return this.mayEnd(path) && (this.#paths.has(lastPart(path)) || isTangled(path));
   }
 }
 

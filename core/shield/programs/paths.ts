@@ -141,16 +141,15 @@ const REGENERABLE = new Set([
   ".dart_tool",
 ]);
 
-/** A fast test that finds most normal paths: no backslash, no empty part and none that begins with a dot. */
-function isNormal(path: string): boolean {
-  // The engine searches for fixed text faster than a loop of ours looks at characters.
-  return !path.includes("//") && !path.includes("/.") && !path.includes("\\") &&
-    !path.startsWith(".") && (path.length < 2 || !path.endsWith("/"));
-}
+/**
+ * A part that is empty, `.` or `..`, or begins with two dots, or a backslash; `.env` is a name like others. One pattern
+ * reads a long path in half the time of a loop.
+ */
+const TANGLED = /^\.(?:$|[./])|\\|\/(?:\/|\.(?:$|[./]))|[^]\/$/;
 
 /** Resolves `//`, `.` and `..`; keeps a leading `/`, `~` or nothing. */
 export function normalizePath(path: string): string {
-  if (isNormal(path)) return path;
+  if (!TANGLED.test(path)) return path;
   const absolute = path.startsWith("/") || path.startsWith("\\");
   const parts: string[] = [];
   for (const part of path.replaceAll("\\", "/").split("/")) {

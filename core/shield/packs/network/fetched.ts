@@ -75,12 +75,12 @@ const RUNNERS = new Set([
 
 /** The folder that a command fetches a project into; "" for one that only the archive tells; null for none. */
 function fetchedInto(command: SimpleCommand): string | null {
-  const words = operands(command, CLONE_VALUED);
   switch (command.name) {
     case "git":
     case "hg":
     case "svn":
     case "gh": {
+      const words = operands(command, CLONE_VALUED);
       const verb = words.findIndex((word) => CLONE_VERBS.has(word));
       const [address, folder] = words.slice(verb + 1);
       if (verb < 0 || verb > 1 || address === undefined) return null;

@@ -47,15 +47,18 @@ const SHARES = [
   "uguu.se",
   "webhook.site",
   "wetransfer",
-].map((share) => `.${share}`);
+];
+
+/** Where the name of one begins; most addresses are told apart by one look. */
+const SHARE = new RegExp(`(?:^|[./])(?:${SHARES.map((name) => RegExp.escape(name)).join("|")})`);
 
 /** Whether an address leads to one of these services, by its host. */
 function isShare(address: string): boolean {
-  const scheme = address.indexOf("://");
-  const host = address.slice(scheme < 0 ? 0 : scheme + 3).split(/[/:?]/, 1)[0]!.toLowerCase();
-  if (!host.includes(".")) return false;
-  const dotted = `.${host}`;
-  return SHARES.some((share) => dotted.includes(share));
+  const lower = address.toLowerCase();
+  if (!SHARE.test(lower)) return false;
+  const scheme = lower.indexOf("://");
+  const host = lower.slice(scheme < 0 ? 0 : scheme + 3).split(/[/:?]/, 1)[0]!;
+  return host.includes(".") && SHARE.test(host);
 }
 
 const CLIENTS = [

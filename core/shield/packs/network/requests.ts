@@ -118,14 +118,14 @@ function deletesInCode({ code, names, strings }: CodeScan): boolean {
 }
 
 const DELETING = new Set(["DELETE", "PURGE"]);
-const OVERRIDE = "x-http-method-override: delete";
+const OVERRIDE = /^x-http-method-override: delete/i;
 
 function deletesRemotely(command: SimpleCommand): boolean {
   const request = requestOf(command);
   if (request === null) return false;
   const { method, urls } = request;
   if (DELETING.has(method)) return !(urls.length > 0 && urls.every(isTried));
-  if (command.args.some((arg) => arg.toLowerCase().startsWith(OVERRIDE))) return true;
+  if (command.args.some((arg) => OVERRIDE.test(arg))) return true;
   const writes = method === "POST" || method === "PUT";
   return writes && command.args.some((arg) => {
     const url = arg.toLowerCase();

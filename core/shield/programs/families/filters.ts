@@ -42,8 +42,15 @@ const reversesLines: Printer = (_command, incoming) =>
     ? { ...incoming, decoded: true }
     : known(reverseLines(incoming.text), incoming);
 
-const reverseLines = (text: string): string =>
-  text.split("\n").map((line) => [...line].reverse().join("")).join("\n");
+const reverseLines = (text: string): string => text.split("\n").map(reverse).join("\n");
+
+/** The characters backwards: of ASCII as bytes, which takes a tenth of the time of a list of characters. */
+function reverse(line: string): string {
+  const bytes = new TextEncoder().encode(line);
+  return bytes.length === line.length
+    ? new TextDecoder().decode(bytes.reverse())
+    : [...line].reverse().join("");
+}
 
 /** `tr a-z n-za-m`, `tr -d x`. */
 function translates(command: SimpleCommand, incoming: Flow): Flow {
