@@ -28,7 +28,7 @@ export class UnreachedError extends Error {}
 
 /** Sends one request with a credential. @throws {UnreachedError} */
 export type Client = <Body>(
-  method: "GET" | "POST" | "PATCH" | "DELETE",
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
   path: string,
   body?: unknown,
   headers?: Readonly<Record<string, string>>,
