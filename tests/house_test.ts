@@ -37,6 +37,7 @@ const OTHER_TESTS = [
   "cluster",
   "crash",
   "deploy",
+  "docs",
   "e2e",
   "fixtures",
   "growth",

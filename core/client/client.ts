@@ -94,11 +94,13 @@ export function createClient(options: ClientOptions): Client {
       const [method, path] = OPERATIONS[id];
       return followStream({
         open: (lastEventId, connection) => {
-          const headers = lastEventId === null ? {} : { "last-event-id": lastEventId };
           const request = requestOf(id, { ...given, accept: "text/event-stream" }, platform);
           return open(target, platform, {
             ...request,
-            headers: { ...request.headers, ...headers },
+            headers: {
+              ...request.headers,
+              ...(lastEventId !== null && { "last-event-id": lastEventId }),
+            },
             signal: connection,
             timeoutMs: null,
           });

@@ -4,8 +4,8 @@ import { parseConfig } from "../../core/context/config.ts";
 import { unreadVariables } from "../../core/context/unread_variables.ts";
 import { routes } from "../../routes/index.ts";
 import { busyScrape } from "../host/scrape.ts";
-import { runProgram } from "../support/processes.ts";
-import { DEPLOYED, instructionOf, pathOf, stagesOf, textOf } from "./files.ts";
+import { commandFault } from "../docs/command_names.ts";
+import { DEPLOYED, instructionOf, stagesOf, textOf } from "./files.ts";
 
 /** Every match of a pattern's first group in `deploy/`, with its file. */
 const found = (pattern: RegExp): [file: string, text: string][] =>
@@ -50,23 +50,14 @@ function commandsIn(): string[] {
 }
 
 Deno.test("deploy/: every command exists, with its options", async () => {
-  const helps = new Map<string, Promise<{ success: boolean; text: string }>>();
   const commands = commandsIn();
   ok(commands.length > 12);
+  const faults: string[] = [];
   for (const command of commands) {
-    const words = command.split(" ");
-    // The group and its command, such as `keys create`; others have one word.
-    const name = words.slice(0, /^[a-z]+$/.test(words[1] ?? "") ? 2 : 1);
-    const help = await helps.getOrInsertComputed(
-      name.join(" "),
-      () => runProgram(Deno.execPath(), ["run", "-A", pathOf("main.ts"), ...name, "--help"]),
-    );
-    ok(help.success, `relay ${command}: ${help.text}`);
-    for (const option of words.filter((word) => /^-/.test(word))) {
-      const [given] = option.split("=");
-      ok(new RegExp(`(^|[\\s\`,])${given}\\b`, "m").test(help.text), `relay ${command}: ${given}`);
-    }
+    const fault = await commandFault(command.split(" "));
+    if (fault !== null) faults.push(`relay ${command}: ${fault}`);
   }
+  deq(faults, []);
 });
 
 Deno.test("deploy/: every path of the API exists", () => {
