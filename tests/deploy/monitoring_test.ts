@@ -4,8 +4,17 @@ import { isInstalled, runProgram, withFolder } from "../support/processes.ts";
 import { pathOf, textOf } from "./files.ts";
 
 const PROMTOOL = isInstalled("promtool");
-const rules: { alert: string; expr: string; labels: { severity: string }; annotations: object }[] =
-  parse(textOf("deploy/prometheus/alerts.yml")).groups[0].rules;
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+interface Expected {
+  readonly alertname: string;
+  readonly exp_alerts: readonly { readonly exp_annotations: Rule["annotations"] }[];
+}
+const rules: readonly Rule[] = parse(textOf("deploy/prometheus/alerts.yml")).groups[0].rules;
 
 interface Panel {
   readonly id: number;
@@ -41,6 +50,19 @@ Deno.test("alerts: each has a test that it fires", () => {
       .map(({ alertname }: { alertname: string }) => alertname)
   );
   deq(fired.sort(), rules.map(({ alert }) => alert).sort());
+});
+
+Deno.test("alerts: their tests expect the descriptions that the rules have", () => {
+  const { tests } = parse(textOf("deploy/prometheus/alerts_test.yml"));
+  const expected = tests.flatMap(({ alert_rule_test = [] }) =>
+    alert_rule_test.flatMap(({ alertname, exp_alerts }: Expected) =>
+      exp_alerts.map(({ exp_annotations }) => [alertname, exp_annotations.description])
+    )
+  );
+  const described = new Map(
+    rules.map(({ alert, annotations }) => [alert, annotations.description]),
+  );
+  deq(expected, expected.map(([alert]: [string]) => [alert, described.get(alert)]));
 });
 
 Deno.test({

@@ -42,6 +42,7 @@ function commandsIn(): string[] {
     ...found(/\/usr\/local\/bin\/relay ([^'\n]+)/g).map(([, text]) => text),
     ...found(/^#\s+relay ([^#\n]+)/gm).map(([, text]) => text),
     ...found(/`relay ([^`]+)`/g).map(([, text]) => text),
+    ...found(/:\s+relay ([a-z][^,"\n]+)/g).map(([, text]) => text),
     ...found(/run --rm agent ([^#\n]+)/g).map(([, text]) => text),
     ...inImages,
     / "\/app\/relay.js", "(\w+)"/.exec(health)![1]!,

@@ -11,7 +11,8 @@ Deno.test({
     withFolder(async (folder) => {
       const site = textOf("deploy/proxy/nginx.conf")
         .replace("/etc/ssl/relay/fullchain.pem", `${TLS}localhost.pem`)
-        .replace("/etc/ssl/relay/privkey.pem", `${TLS}localhost.key`);
+        .replace("/etc/ssl/relay/privkey.pem", `${TLS}localhost.key`)
+        .replace("/var/log/nginx/", `${folder}/`);
       await Deno.writeTextFile(`${folder}/relay.conf`, site);
       const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map((name) => `${name}_temp_path ${folder}/${name};`).join(" ");

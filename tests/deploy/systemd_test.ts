@@ -83,6 +83,12 @@ Deno.test("deploy/systemd: the relay and its backup share user, settings and sto
   ok(settings(backup, "ExecStart")[0]!.includes(" --keep "), "old backups are removed");
 });
 
+Deno.test("deploy/systemd: each file says where it goes, and the units read relay.env there", () => {
+  for (const name of UNITS) eq(unit(name).split("\n")[0], `# /etc/systemd/system/${name}`);
+  const [, path] = /^# (\S+), mode 0600, owned by root\./.exec(unit("relay.env"))!;
+  deq(settings(unit("relay.service"), "EnvironmentFile"), [`-${path}`]);
+});
+
 Deno.test("deploy/systemd: a stop has the time that it needs", () => {
   for (const name of ["relay.service", "relay-agent.service"]) {
     const [seconds] = settings(unit(name), "TimeoutStopSec");
