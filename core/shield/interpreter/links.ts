@@ -37,6 +37,7 @@ export function writtenPrograms(program: string, hasFolder: boolean, scope: Scop
   const searched = scope.values.get("PATH") ?? USUAL_PATH;
   spendCompare(budget, searched.length);
   const isUsual = searched === USUAL_PATH;
+  // An alias that no file shares its name with lies in none of the usual folders.
   const isElsewhere = !isUsual || !fileNames.isOnly(alias);
   for (const folder of isUsual ? USUAL_FOLDERS : searched.split(":", MAX_FOLDERS)) {
     const from = folder === "" ? "." : folder;
@@ -83,7 +84,7 @@ function followOne({ links, budget }: Inspection, path: string, isWhole: boolean
   for (let at = path.indexOf("/", 1); at >= 0; at = path.indexOf("/", at + 1)) {
     spendCompare(budget, at);
     const target = links.get(path.slice(0, at));
-    if (target !== undefined) return normalizePath(`${target}/${path.slice(at + 1)}`);
+    if (target !== undefined) return normalizePath(target + path.slice(at));
   }
   return null;
 }

@@ -57,17 +57,19 @@ const PIECE_COST = 64;
  * text could change it, and lower the score.
  */
 function walkPieces(text: string, separators: string, scope: Scope, whole: boolean): void {
-  for (let from = 0, i = 0; i <= text.length; i++) {
-    if (i < text.length && !separators.includes(text[i] ?? "")) continue;
-    const piece = text.slice(from, i);
+  const separator = new RegExp(`[${separators}]|$`, "g");
+  for (let from = 0; from <= text.length;) {
+    separator.lastIndex = from;
+    const end = separator.exec(text)!.index;
+    const piece = text.slice(from, end);
     if (piece.trim() !== "") {
       spendParse(scope.inspection.budget, piece.length + PIECE_COST);
       const script = parseShell(piece);
-      const span = scope.span ?? { start: from, end: i };
+      const span = scope.span ?? { start: from, end };
       if (!whole || script.errors === undefined) {
         walkStatements(script.commands, within(scope, { span }), null);
       }
     }
-    from = i + 1;
+    from = end + 1;
   }
 }

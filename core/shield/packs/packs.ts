@@ -163,9 +163,9 @@ export function matchRules(rules: ProgramRules | null, command: SimpleCommand): 
   if (rules === null) return matched;
   for (const rule of rules.always) if (rule.match(command)) matched.push(rule);
   for (const { ask, byAnswer } of rules.asked) {
-    const answered = byAnswer.get(ask(command));
-    if (answered === undefined) continue;
-    for (const rule of answered) if (rule.match(command)) matched.push(rule);
+    for (const rule of byAnswer.get(ask(command)) ?? []) {
+      if (rule.match(command)) matched.push(rule);
+    }
   }
   if (matched.length < 2 || rules.asked.length === 0) return matched;
   return matched.sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));

@@ -31,41 +31,38 @@ const READERS_BELOW = factsOf("readsBelow");
 const SCRIPTED = factsOf("scripted");
 
 /** Whether a command reads or changes an agent's state, or the environment or memory of a process. */
-export function touchesAgentState(command: SimpleCommand): boolean {
-  const { name, program, cwd, args, redirections } = command;
-  const everywhere = MAY_CONCERN.test(cwd);
-  if (redirections.length > 0 && redirectsState(command, everywhere)) return true;
-  // `sudo -e file` looks like a program that is run.
-  if (MAY_CONCERN.test(program) && isAgentState(locate(cwd, program))) return true;
-  const folders = READERS_BELOW.get(name)?.(command);
-  if (folders !== undefined && holdsStateBelow(folders, cwd)) return true;
-  if (args.length === 0 || !everywhere && !args.some(mayConcern)) return false;
-  return namesState(command, everywhere);
-}
+export const touchesAgentState = (command: SimpleCommand): boolean =>
+  mayTouch(command) && touches(command);
+
+const mayTouch = ({ name, program, cwd, args, redirections }: SimpleCommand): boolean =>
+  redirections.length > 0 || READERS_BELOW.has(name) || MAY_CONCERN.test(cwd) ||
+  MAY_CONCERN.test(program) || args.some(mayConcern);
 
 const mayConcern = (word: string): boolean => MAY_CONCERN.test(word);
 
-function redirectsState({ cwd, redirections }: SimpleCommand, everywhere: boolean): boolean {
-  return redirections.some(({ target }) =>
-    (everywhere || mayConcern(target)) && isAgentState(locate(cwd, target))
-  );
-}
-
-/** Whether an argument, or a part of one, is a path of state. */
-function namesState(command: SimpleCommand, everywhere: boolean): boolean {
-  const { name, cwd } = command;
+function touches(command: SimpleCommand): boolean {
+  const { name, program, cwd, redirections } = command;
+  const everywhere = MAY_CONCERN.test(cwd);
+  const concerns = (word: string) => everywhere || mayConcern(word);
+  const isTouched = (path: string) => isAgentState(locate(cwd, path));
+  if (redirections.some(({ target }) => concerns(target) && isTouched(target))) return true;
+  // `sudo -e file` looks like a program that is run.
+  if (MAY_CONCERN.test(program) && isTouched(program)) return true;
+  if (readsStateBelow(command)) return true;
+  if (!command.args.some(concerns)) return false;
   const looks = LOOKERS.has(name);
   return ownArgs(command).some((arg) =>
-    (everywhere || mayConcern(arg)) && (!looks || READ_BY_LOOKERS.test(arg)) &&
-    pathsIn(arg, name).map((path) => locate(cwd, path)).some((path) =>
-      isAgentState(path) || DESCENDERS.has(name) && holdsMostlyState(path)
+    concerns(arg) && (!looks || READ_BY_LOOKERS.test(arg)) &&
+    pathsIn(arg, name).some((path) =>
+      isTouched(path) || DESCENDERS.has(name) && holdsMostlyState(locate(cwd, path))
     )
   );
 }
 
-/** Whether state, or processes, lie below one of the folders that a command reads as a whole. */
-function holdsStateBelow(folders: readonly string[], cwd: string): boolean {
-  return folders.map((folder) => locate(cwd, folder)).some((path) =>
+/** Whether a command reads a whole folder that state, or processes, lie below. */
+function readsStateBelow(command: SimpleCommand): boolean {
+  const folders = READERS_BELOW.get(command.name)?.(command) ?? [];
+  return folders.map((folder) => locate(command.cwd, folder)).some((path) =>
     isAgentState(path) || holdsState(path) || holdsProcesses(path)
   );
 }

@@ -39,16 +39,17 @@ const MIN_START = 3;
 /** Whether one of these stands among the arguments exactly, or followed by `=`. */
 export function hasOption(command: SimpleCommand, ...options: readonly string[]): boolean {
   for (const arg of command.args) {
-    if (options.some((option) => arg === option || isAssigned(arg, option))) return true;
+    for (const option of options) if (arg === option || isAssigned(arg, option)) return true;
   }
   return false;
 }
 
 const DASH = 0x2d;
+const EQUALS = 0x3d;
 
 /** Whether an argument is `option=value`. */
 function isAssigned(arg: string, option: string): boolean {
-  return arg.startsWith(`${option}=`);
+  return arg.charCodeAt(option.length) === EQUALS && arg.startsWith(option);
 }
 
 /** The value after `-x value`, `-xvalue`, `--name value` or `--name=value`, of every occurrence. */

@@ -80,10 +80,10 @@ export const REQUEST_RULES: readonly Rule[] = [
   }),
 ];
 
-const DESTRUCTIVE_PATHS = [
+/** The ends of paths that destroy, without their queries. */
+const DESTRUCTIVE_ENDS = [
   "_delete_by_query",
   "dodelete",
-  "/delete?",
   "/destroy",
   "/purge",
   "/wipe",
@@ -93,9 +93,8 @@ const DESTRUCTIVE_PATHS = [
   "/drop",
   "/truncate",
   "/terminate",
-  "/doWipeOutWorkspace".toLowerCase(),
+  "/dowipeoutworkspace",
   "/_shutdown",
-  "/_forcemerge?only_expunge",
   "/quit",
   "/-/quit",
   "delete_series",
@@ -104,6 +103,8 @@ const DESTRUCTIVE_PATHS = [
   "/exit",
   "/saferestart",
 ];
+const DESTRUCTIVE = new RegExp(`(?:${DESTRUCTIVE_ENDS.join("|")})$`);
+const DESTRUCTIVE_MAX = Math.max(...DESTRUCTIVE_ENDS.map((end) => end.length));
 
 const CODE_CLIENT =
   /(?:^|\.)(?:requests|httpx|axios|session|got|ky|superagent|faraday|httparty|client|http)\.(?:delete|del)$/;
@@ -127,11 +128,13 @@ function deletesRemotely(command: SimpleCommand): boolean {
   if (DELETING.has(method)) return !(urls.length > 0 && urls.every(isTried));
   if (command.args.some((arg) => OVERRIDE.test(arg))) return true;
   const writes = method === "POST" || method === "PUT";
-  return writes && command.args.some((arg) => {
-    const url = arg.toLowerCase();
-    const bare = url.split("?", 1)[0] ?? "";
-    return DESTRUCTIVE_PATHS.some((path) =>
-      bare.endsWith(path) || (path.endsWith("?") && url.includes(path))
-    );
-  });
+  return writes && command.args.some(destroys);
+}
+
+function destroys(arg: string): boolean {
+  const url = arg.toLowerCase();
+  if (url.includes("/delete?")) return true;
+  const query = url.indexOf("?");
+  const end = query < 0 ? url.length : query;
+  return DESTRUCTIVE.test(url.slice(Math.max(0, end - DESTRUCTIVE_MAX), end));
 }

@@ -174,10 +174,7 @@ function isDailyWork(word: string, effect: Effect, before: string, next: string)
 }
 
 /** The part of a word up to its first separator. */
-export function firstPart(word: string): string {
-  const at = word.search(PARTED);
-  return at < 0 ? word : word.slice(0, at);
-}
+export const firstPart = (word: string): string => word.split(PARTED, 1)[0]!;
 
 /** `secret get db` and `get secret db` show one; `get secrets` lists the names. */
 const showsSecret = (

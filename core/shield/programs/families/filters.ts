@@ -42,14 +42,13 @@ const reversesLines: Printer = (_command, incoming) =>
     ? { ...incoming, decoded: true }
     : known(reverseLines(incoming.text), incoming);
 
-const reverseLines = (text: string): string => text.split("\n").map(reverse).join("\n");
-
-/** The characters backwards: of ASCII as bytes, which takes a tenth of the time of a list of characters. */
-function reverse(line: string): string {
-  const bytes = new TextEncoder().encode(line);
-  return bytes.length === line.length
+/** Turns the whole text around, and then its lines: ASCII as bytes, in a tenth of the time of a list of characters. */
+function reverseLines(text: string): string {
+  const bytes = new TextEncoder().encode(text);
+  const reversed = bytes.length === text.length
     ? new TextDecoder().decode(bytes.reverse())
-    : [...line].reverse().join("");
+    : [...text].reverse().join("");
+  return reversed.split("\n").reverse().join("\n");
 }
 
 /** `tr a-z n-za-m`, `tr -d x`. */
