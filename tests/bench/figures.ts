@@ -26,7 +26,7 @@ const GOALS: Readonly<Record<string, Readonly<Record<string, Goal>>>> = IS_SHORT
     "exec to an agent that answers, 128 connections": ["at least", 0.4],
   },
   evidence: {
-    "archive of 100,000 rows": ["at most", 20],
+    "archive of 100000 rows": ["at most", 20],
     "the same, resident at most": ["at most", 200],
   },
   start: {

@@ -67,7 +67,7 @@ export async function benchEvidence(): Promise<void> {
   await Deno.writeFile(file, answer.body!);
   const seconds = (performance.now() - from) / 1000;
   const { size } = await Deno.stat(file);
-  figure("archive of 100,000 rows", seconds, "s");
+  figure(`archive of ${ROWS} rows`, seconds, "s");
   figure("the same, resident at most", memory("VmHWM"), "MiB");
   console.log(
     `evidence of ${ROWS} rows: ${(size / 2 ** 20).toFixed(0)} MiB in ${seconds.toFixed(1)} s, ` +
