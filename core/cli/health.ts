@@ -38,7 +38,11 @@ async function checkHealth(): Promise<void> {
   try {
     status = await askHealth(settings);
   } catch (error) {
-    throw new Error(`no relay answers at ${where}: ${(error as Error).message}`);
+    const { message } = error as Error;
+    const hint = message.includes("Expected HTTP/")
+      ? ": it may serve HTTPS, so give RELAY_TLS_CERT and RELAY_TLS_KEY as to the relay"
+      : "";
+    throw new Error(`no relay answers at ${where}: ${message}${hint}`);
   }
   if (status !== 200) throw new Error(`${where} answers ${status} to GET /healthz`);
   console.log(`a relay answers at ${where}`);

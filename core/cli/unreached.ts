@@ -9,6 +9,9 @@ export function withRemedy(why: string): string {
   if (/self-signed|issuer|unable to verify/i.test(why)) {
     return `${why}: name the PEM file of your own authority in DENO_CERT`;
   }
+  if (/CaUsedAsEndEntity/.test(why)) {
+    return `${why}: the relay's certificate must not be that of an authority (CA:FALSE)`;
+  }
   return /wrong version number|InvalidContentType/.test(why)
     ? `${why}: give an http:// address if the server does not use TLS`
     : why;

@@ -22,6 +22,14 @@ for (const [scheme, tls] of [["HTTP", {}], ["HTTPS", TLS_ENV]] as const) {
   });
 }
 
+Deno.test("relay health: without the settings of a relay that serves HTTPS it names those that are missing", async () => {
+  const { relay, url } = await startRelayProcess({ ...TLS_ENV, RELAY_KV: ":memory:" });
+  const env = { RELAY_HOST: "localhost", RELAY_PORT: new URL(url).port };
+  const { code, text } = await health(env).finally(() => relay.stop());
+  assert.equal(code, 1);
+  assert.match(text, /may serve HTTPS, so give RELAY_TLS_CERT and RELAY_TLS_KEY/);
+});
+
 Deno.test("relay health: reaches a relay that listens on all addresses", async () => {
   const { relay, url } = await startRelayProcess({ RELAY_HOST: "0.0.0.0", RELAY_KV: ":memory:" });
   const env = { RELAY_HOST: "0.0.0.0", RELAY_PORT: new URL(url).port };

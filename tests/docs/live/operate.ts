@@ -1,4 +1,4 @@
-import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
+import { match, ok, strictEqual as eq } from "node:assert/strict";
 import { clientOf, expectStatus } from "../../clients/status_client.ts";
 import { freePort } from "../../cluster/denokv.ts";
 import { signUpOwner } from "../../support/processes.ts";
@@ -83,38 +83,6 @@ export const OPERATE: Readonly<Record<string, (walk: Walk) => Promise<void>>> = 
     await held.until(/systemctl stop nginx/);
     match((await machine.sh(text("relay audit ls"), me)).stdout, /approval/);
   },
-
-  "backup.md": (walk) =>
-    withService(async (machine) => {
-      const { folder } = machine;
-      const text = (part: string) =>
-        walk.text(part).replaceAll(/(?<=[\s"=])\/(?=(?:backup|safe|var\/lib)\b)/g, `${folder}/`);
-      const [named, kept, restore, compact, doctor] = text("relay compact ").split("\n");
-      await machine.sh(`${named}\n${kept}`);
-      eq([...Deno.readDirSync(`${folder}/backup`)].length, 2);
-      await machine.sh(
-        `mkdir copy && cp var/relay.kv.secret copy && RELAY_KV=${folder}/copy/relay.kv ${restore}`,
-      );
-      await machine.sh(`systemctl stop relay\n${compact}\nsystemctl start relay\n${doctor}`);
-
-      // The names of the findings, some of which depend on the machine.
-      const sample = text("$ relay doctor").split("\n").slice(1).filter((line) => line !== "");
-      const names = sample.map((line) => line.split(/ +/)[1]!);
-      const { findings } = JSON.parse((await machine.sh("relay doctor --json")).stdout);
-      const found: string[] = findings.map(({ name }: { name: string }) => name);
-      deq(names.filter((name) => !found.includes(name)), []);
-
-      await machine.sh(`cp var/relay.kv.secret safe && mkdir -p ${folder}/var/lib`);
-      await machine.sh(text("install -m 600"));
-      const port = `${freePort()}`;
-      const restored = machine.start(`export ${text("every_hours").trim()}\nrelay serve`, {
-        RELAY_KV: `${folder}/var/lib/relay/relay.kv`,
-        RELAY_PORT: port,
-      });
-      await restored.until(/a scheduled backup was taken/);
-      await machine.sh(`RELAY_PORT=${port} relay health`);
-      await restored.stop();
-    }),
 
   "secrets.md": (walk) =>
     withService(async (machine, token) => {

@@ -3,6 +3,7 @@ import { COMMANDS } from "./commands.ts";
 import { EVENTS } from "./events.ts";
 import { OPERATE } from "./operate.ts";
 import { PROVE } from "./prove.ts";
+import { SERVICES } from "./services.ts";
 import type { Walk } from "./world.ts";
 
 /** How the blocks of each page are run, by page. */
@@ -12,4 +13,5 @@ export const WALKS: Readonly<Record<string, (walk: Walk) => Promise<void>>> = {
   ...EVENTS,
   ...PROVE,
   ...OPERATE,
+  ...SERVICES,
 };
