@@ -114,11 +114,10 @@ export function eventJson(
   const client = grantId === undefined ? "" : `"mcp_grant_id":"${grantId}",`;
   const { span, traced } = traceMembers(request);
   const at = iso(ports.clock.now());
+  const resourceId = canonicalJson(resource.id);
   return `{"actor":${canonicalJson(actor.id)},${agent}"details":${canonicalJson(details)},` +
     `"event_id":"${ports.entropy.uuid()}","event_type":${canonicalJson(type)},` +
-    `${client}"organization_id":"${tenant.org}",${asked}"resource_id":${
-      canonicalJson(resource.id)
-    },` +
+    `${client}"organization_id":"${tenant.org}",${asked}"resource_id":${resourceId},` +
     `"resource_type":"${resource.type}",${span}${joined}"timestamp":"${at}"${traced}}`;
 }
 

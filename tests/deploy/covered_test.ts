@@ -76,13 +76,11 @@ const OTHER_PORTS = { Prometheus: "9090", Alertmanager: "9093", Grafana: "3000" 
 
 Deno.test("deploy/: every port is the relay's default, or that of a program beside it", () => {
   const known: readonly string[] = [ENVIRONMENT.RELAY_PORT.default!, ...Object.values(OTHER_PORTS)];
-  const named = [...DEPLOYED].filter(([file]) => !file.endsWith("relay.json")).flatMap((
-    [file, text],
-  ) =>
-    [...text.matchAll(/(?::|EXPOSE |[pP]ort: )(\d{4})\b/g)].map(([, port]) =>
-      [file, port!] as const
-    )
-  );
+  const texts = [...DEPLOYED].filter(([file]) => !file.endsWith("relay.json"));
+  const named = texts.flatMap(([file, text]) => {
+    const ports = text.matchAll(/(?::|EXPOSE |[pP]ort: )(\d{4})\b/g);
+    return [...ports].map(([, port]) => [file, port!] as const);
+  });
   ok(named.length > 10);
   deq(named.filter(([, port]) => !known.includes(port)), []);
 });

@@ -1,22 +1,13 @@
 import { ok, strictEqual as eq } from "node:assert/strict";
+import { handshake } from "../clients/handshake.ts";
 import { World } from "../support/world.ts";
 
 const LIMITS = { live: { requests_per_minute: 7 } };
 
 /** The head of a response to a handshake, as it came over TCP. */
-async function handshake(port: number, key: string, protocol: string): Promise<string> {
+async function answerTo(port: number, key: string, protocol: string): Promise<string> {
   using socket = await Deno.connect({ hostname: "127.0.0.1", port });
-  const head = [
-    "GET /ws HTTP/1.1",
-    "Host: 127.0.0.1",
-    "Connection: Upgrade",
-    "Upgrade: websocket",
-    "Sec-WebSocket-Version: 13",
-    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
-    `X-Api-Key: ${key}`,
-    ...(protocol === "" ? [] : [`Sec-WebSocket-Protocol: ${protocol}`]),
-  ];
-  await socket.write(new TextEncoder().encode(`${head.join("\r\n")}\r\n\r\n`));
+  await socket.write(new TextEncoder().encode(handshake(key, protocol)));
   const buffer = new Uint8Array(4096);
   let text = "";
   while (!text.includes("\r\n\r\n")) {
@@ -43,7 +34,7 @@ Deno.test("upgrade: a 101 carries the request's id and its limit", async () => {
       [agent.value, "relay.agent.v1", 2_147_483_647],
     ] as const
   ) {
-    const head = await handshake(port, key, protocol);
+    const head = await answerTo(port, key, protocol);
     ok(head.startsWith("http/1.1 101 "), head);
     ok(/^x-request-id: [0-9a-f-]{36}$/m.test(head), head);
     eq(/^x-ratelimit-limit: (\d+)/m.exec(head)?.[1], `${limit}`);

@@ -41,13 +41,13 @@ export function planOf(seconds: number, dice: Random): Disturbance[] {
   ].toSorted((a, b) => a.atS - b.atS);
 }
 
-/** Does them to a place. */
+/** Kills the processes of a place and steps its clock. */
 export class Disturber {
   #steps = 0;
 
   constructor(private readonly place: Place) {}
 
-  /** Does one. Returns what exactly was done. */
+  /** Does what `kind` says. Returns what exactly was done. */
   async do(kind: Kind): Promise<string> {
     const { relay, victim, work } = this.place;
     switch (kind) {

@@ -1,5 +1,6 @@
 import { UnreachedError } from "../clients/status_client.ts";
 import { clientOf } from "../clients/status_client.ts";
+import { handshake } from "../clients/handshake.ts";
 import { type Place, TARGET } from "./place.ts";
 import { type Job, oneOf } from "./work.ts";
 
@@ -11,7 +12,7 @@ const TOO_LARGE = "x".repeat(3 * 1024 * 1024);
 const STALL_MS = 40_000;
 const READ_MS = 3_000;
 
-/** Requests that are none, or that never end. */
+/** Beginnings of requests whose rest never comes. */
 const STALLS: readonly string[] = [
   "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow",
   "POST /api/v1/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" +
@@ -20,6 +21,7 @@ const STALLS: readonly string[] = [
   'Transfer-Encoding: chunked\r\n\r\n5\r\n{"ema\r\n',
   "",
 ];
+/** Bytes that are no request that HTTP allows. */
 const GARBAGE: readonly string[] = [
   "\x00\x01\x02\x03\r\n\r\n",
   "GET / HTTP/9.9\r\n\r\n",
@@ -29,7 +31,7 @@ const GARBAGE: readonly string[] = [
   `GET /${"a/".repeat(30_000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
 ];
 
-/** Frames as no client sends them: without a mask, of a reserved kind, of no UTF-8, endless, and of no sense. */
+/** Frames as no client sends them: without a mask, of a reserved kind, of no UTF-8, endless, of broken JSON, and binary. */
 const FRAMES: readonly (readonly number[])[] = [
   [0x81, 0x02, 0x68, 0x69],
   [0x83, 0x80, 1, 2, 3, 4],
@@ -47,7 +49,7 @@ export const openAddresses = (): Deno.HttpClient[] =>
     (_, n) => Deno.createHttpClient({ localAddress: `127.0.1.${n + 1}` }),
   );
 
-/** Clients that mean harm. */
+/** Guesses, floods, and requests that are too large, too slow or malformed. */
 export function hostileJobs(place: Place, addresses: readonly Deno.HttpClient[]): Job[] {
   const { relay, dice, work, ownerKey, limited, tester, owner } = place;
   const attacker = (credential?: string) => {
@@ -110,22 +112,11 @@ export function hostileJobs(place: Place, addresses: readonly Deno.HttpClient[])
   }
 
   const stall = () => speak(encoded(dice.pick(STALLS)), STALL_MS);
-  const mumble = () => speak(encoded(dice.pick(GARBAGE)), READ_MS);
+  const garbage = () => speak(encoded(dice.pick(GARBAGE)), READ_MS);
 
   async function frames() {
-    const head = [
-      "GET /ws HTTP/1.1",
-      "Host: 127.0.0.1",
-      "Connection: Upgrade",
-      "Upgrade: websocket",
-      "Sec-WebSocket-Version: 13",
-      "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
-      `Sec-WebSocket-Protocol: ${dice.pick(TOKENS)}`,
-      `X-Api-Key: ${ownerKey}`,
-      "",
-      "",
-    ].join("\r\n");
-    await speak(new Uint8Array([...encoded(head), ...dice.pick(FRAMES)]), READ_MS);
+    const head = encoded(handshake(ownerKey, dice.pick(TOKENS)));
+    await speak(new Uint8Array([...head, ...dice.pick(FRAMES)]), READ_MS);
   }
 
   return [
@@ -134,7 +125,7 @@ export function hostileJobs(place: Place, addresses: readonly Deno.HttpClient[])
     { name: "floods", everyMs: 5_000, act: flood },
     { name: "large bodies", everyMs: 3_000, act: tooLarge },
     ...Array.from({ length: 8 }, () => ({ name: "half-open requests", everyMs: 500, act: stall })),
-    { name: "garbage", everyMs: 800, act: mumble },
+    { name: "garbage", everyMs: 800, act: garbage },
     { name: "malformed frames", everyMs: 800, act: frames },
   ];
 }

@@ -1,8 +1,8 @@
 /**
  * Preloaded into the relay of a soak: its wall clock can be stepped, as an operator or NTP steps that of a machine,
- * and it tells its live memory. The folder SOAK_HAND holds `shift`, in ms, and gets `memory`.
+ * and it tells its live memory. The folder SOAK_FOLDER holds `shift`, in ms, and gets `memory`.
  */
-const hand = Deno.env.get("SOAK_HAND")!;
+const folder = Deno.env.get("SOAK_FOLDER")!;
 const LOOK_MS = 200, WEIGH_MS = 30_000;
 const WallDate = Date;
 let shiftMs = 0;
@@ -19,14 +19,14 @@ globalThis.Date = class extends WallDate {
 } as DateConstructor;
 
 function look(): void {
-  shiftMs = Number(Deno.readTextFileSync(`${hand}/shift`));
+  shiftMs = Number(Deno.readTextFileSync(`${folder}/shift`));
 }
 
 /** What is left after a collection of all garbage: between two of them a heap says little. */
 function weigh(): void {
   (globalThis as unknown as { gc: () => void }).gc();
-  Deno.writeTextFileSync(`${hand}/memory.new`, JSON.stringify(Deno.memoryUsage()));
-  Deno.renameSync(`${hand}/memory.new`, `${hand}/memory`);
+  Deno.writeTextFileSync(`${folder}/memory.new`, JSON.stringify(Deno.memoryUsage()));
+  Deno.renameSync(`${folder}/memory.new`, `${folder}/memory`);
 }
 
 look();

@@ -39,7 +39,7 @@ export class SoakRelay {
         limits: { live: NO_LIMITS.limits.live },
         outbound: { allow_private_targets: true },
       }),
-      SOAK_HAND: folder,
+      SOAK_FOLDER: folder,
       // As the task `start` sets it.
       MALLOC_MMAP_THRESHOLD_: "1048576",
     };

@@ -30,7 +30,7 @@ export interface SoakOptions {
   readonly tell: (text: string) => void;
 }
 
-/** What came of it. */
+/** What a soak saw and found. */
 export interface Soaked {
   readonly samples: readonly Sample[];
   readonly marks: readonly Mark[];
@@ -98,32 +98,38 @@ async function soak(
     }
   })();
   const disturber = new Disturber(place);
-  for (const { kind, atS } of planOf(seconds, dice)) {
-    await work.rest((atS - sinceS()) * 1000);
-    if (kind === "relay killed") checkpoints.splice(1, 1, await checkpointOf(owner));
-    const mark = { kind, atS: sinceS(), about: await disturber.do(kind) };
-    marks.push(mark);
-    tell(`${mark.atS.toFixed(0)} s: ${kind}, ${mark.about}`);
-  }
-  await work.rest((seconds - sinceS()) * 1000);
-  await sampling;
-  await work.end();
-  tell("the load has ended; now everything is examined");
+  let deliveries: Soaked["deliveries"] = {};
+  // What goes wrong here is a fault in the report of all that was seen before.
+  try {
+    for (const { kind, atS } of planOf(seconds, dice)) {
+      await work.rest((atS - sinceS()) * 1000);
+      if (kind === "relay killed") checkpoints.splice(1, 1, await checkpointOf(owner));
+      const mark = { kind, atS: sinceS(), about: await disturber.do(kind) };
+      marks.push(mark);
+      tell(`${mark.atS.toFixed(0)} s: ${kind}, ${mark.about}`);
+    }
+    await work.rest((seconds - sinceS()) * 1000);
+    await sampling;
+    await work.end();
+    tell("the load has ended; now everything is examined");
 
-  const final = await newestSeq(place);
-  await Promise.all(readers.map((reader) => reader.endAfter(final)));
-  const faults = [
-    ...work.faults,
-    ...await faultsOfWebhooks(place, record),
-    ...await faultsOfCommands(place, record),
-    ...await faultsOfAudit(place, folder, readers, checkpoints),
-  ];
-  if (await relay.stop() !== 0) faults.push("the relay did not end in order");
-  const { faults: atRest, deliveries } = await faultsAtRest(place, record);
+    const final = await newestSeq(place);
+    await Promise.all(readers.map((reader) => reader.endAfter(final)));
+    work.record(await faultsOfWebhooks(place, record));
+    work.record(await faultsOfCommands(place, record));
+    work.record(await faultsOfAudit(place, folder, readers, checkpoints));
+    if (await relay.stop() !== 0) work.record(["the relay did not end in order"]);
+    const atRest = await faultsAtRest(place, record);
+    work.record(atRest.faults);
+    deliveries = atRest.deliveries;
+  } catch (error) {
+    tell(relay.lines.join("\n"));
+    work.fault("the soak broke off", error);
+  }
   return {
     samples: sampler.samples,
     marks,
-    faults: [...faults, ...atRest],
+    faults: work.faults,
     jobs: work.times,
     deliveries,
     cuts: readers.reduce((sum, { cuts }) => sum + cuts, 0),

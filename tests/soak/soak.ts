@@ -15,6 +15,9 @@ const { values } = parseArgs({
     report: { type: "string", default: "soak-report" },
   },
 });
+if (values.hours !== undefined && values.minutes !== undefined) {
+  throw new Error("give --minutes or --hours, not both");
+}
 const seconds = values.hours !== undefined
   ? Number(values.hours) * 3600
   : Number(values.minutes ?? 30) * 60;
@@ -41,9 +44,10 @@ for (const { key, title, unit } of SERIES) {
   tell(`${title}: median ${median} ${unit}${growth}`);
 }
 if (findings === null) tell("too short to judge the series");
-else {tell(`bytes for each event: ${
-    findings.bytesPerEvent.map((n) => n.toFixed(0)).join(", then ")
-  }`);}
+else {
+  const [first, last] = findings.bytesPerEvent.map((n) => n.toFixed(0));
+  tell(`bytes for each event: ${first}, then ${last}`);
+}
 const faults = [...soaked.faults, ...findings?.faults ?? []];
 for (const fault of faults) console.error(`soak: ${fault}`);
 tell(`${faults.length} faults; ${values.report}/report.html`);

@@ -48,10 +48,18 @@ export class Work {
   fault(where: string, error: unknown): void {
     const what = `${where}: ${error instanceof Error ? error.message : error}`;
     // Ids and numbers differ each time.
-    const kind = what.replaceAll(/\b(m\d+|[a-z]{3}_\w{10,}|\d{4,})\b/g, "…");
+    this.#note(what.replaceAll(/\b(m\d+|[a-z]{3}_\w{10,}|\d{4,})\b/g, "…"));
+  }
+
+  #note(kind: string): void {
     const known = this.#faults.has(kind) || this.#faults.size < FAULTS_KEPT;
     const name = known ? kind : "further kinds of faults";
     this.#faults.set(name, (this.#faults.get(name) ?? 0) + 1);
+  }
+
+  /** Adds faults that an examination found. */
+  record(found: readonly string[]): void {
+    for (const fault of found) this.#note(fault);
   }
 
   begin(jobs: readonly Job[]): void {

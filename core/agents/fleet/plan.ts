@@ -1,4 +1,3 @@
-import { askedBy, grantMember } from "../commands/asked_by.ts";
 import type { AgentRecord } from "../../../kv/records/agent.ts";
 import type { CommandRecord, FleetCommandRecord } from "../../../kv/records/command.ts";
 import { heldBy, type RequiredApprovals, requiredApprovals } from "../approvals/request.ts";
@@ -96,13 +95,11 @@ function commandOf(
     retentionDays,
     idempotency: null,
   });
-  const { traceparent } = fleet;
-  const traced = traceparent === undefined ? {} : { traceparent };
-  const asked = grantMember(askedBy(fleet));
+  const { traceparent, mcp_grant_id } = fleet;
   return {
     ...record,
-    ...traced,
-    ...asked,
+    ...traceparent !== undefined && { traceparent },
+    ...mcp_grant_id !== undefined && { mcp_grant_id },
     parent_id: fleet.id,
     status: "queued",
     started_at_ms: null,

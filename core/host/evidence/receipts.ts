@@ -1,6 +1,6 @@
 import { EMPTY_SHA256 } from "../../protocol/protocol.ts";
 
-/** Rows after which a receipt has no further results: an agent's results of one receipt are recorded together. */
+/** Rows after which a receipt has no further results: of results recorded further apart, none is proven. */
 const ROWS_APART_MAX = 1_024;
 
 /** A receipt, rebuilt from the rows of the results that it covers. */
