@@ -19,7 +19,7 @@ function exists(path: string): boolean {
 }
 
 /** How long a browser may take for one step, on a busy machine. */
-export const STEP_MS = 20_000;
+export const STEP_MS = 60_000;
 export const PASSWORD = "correct horse battery staple";
 export const OWNER = "ada@example.com";
 export const VIEWS = [
