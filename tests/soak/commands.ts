@@ -33,6 +33,9 @@ interface Ran {
   readonly approval_id: string;
 }
 
+/** Requests whose time is over end within a minute. */
+const WAITS = /^(pending_approval|expired)$/;
+
 /** Callers of commands, of every kind. */
 export function commandJobs(place: Place, record: CommandRecord): Job[] {
   const { owner, approver, ledger, steady, victim, echoIds, dice, work } = place;
@@ -46,12 +49,10 @@ export function commandJobs(place: Place, record: CommandRecord): Job[] {
   const run = (id: string, command: string, more = "") =>
     client<Ran>("GET", `/api/exec/${id}?command=${encodeURIComponent(command)}${more}`);
   const pathOf = (agent: string, id: string) => `/api/v1/agents/${agent}/commands/${id}`;
-  const late = (agent: string, id: string, statuses: RegExp, never?: string) =>
-    record.expected.push({
-      path: pathOf(agent, id),
-      statuses,
-      ...(never !== undefined && { never }),
-    });
+  const late = (agent: string, id: string, statuses: RegExp, never?: string) => {
+    const path = pathOf(agent, id);
+    record.expected.push({ path, statuses, ...(never !== undefined && { never }) });
+  };
 
   async function echo() {
     const beganMs = performance.now();
@@ -122,16 +123,14 @@ export function commandJobs(place: Place, record: CommandRecord): Job[] {
       approver("POST", `/api/shield/${verb}/${asked.approval_id}`, { reason: "soak" });
     const choice = dice.below(3);
     await work.rest(dice.below(2_000));
-    // A step of the clock may have ended the request.
-    if (choice === 0) {
-      const { status } = await decide("approve").then((
-        answer,
-      ) => (oneOf(answer, [200, 409], "approving"), answer));
-      late(agent, asked.command_id, status === 200 ? /^(succeeded|lost|failed)$/ : /^expired$/);
-    } else if (choice === 1) {
-      oneOf(await decide("reject"), [200, 409], "rejecting");
-      late(agent, asked.command_id, /^(rejected|expired)$/, command);
-    } else late(agent, asked.command_id, /^(pending_approval|expired)$/, command);
+    if (choice === 2) return late(agent, asked.command_id, WAITS, command);
+    const verb = choice === 0 ? "approve" : "reject";
+    const answer = await decide(verb);
+    oneOf(answer, [200, 409], `${verb} it`);
+    // A step of the clock may have ended its time.
+    if (answer.status === 409) late(agent, asked.command_id, WAITS, command);
+    else if (choice === 0) late(agent, asked.command_id, /^(succeeded|lost|failed)$/);
+    else late(agent, asked.command_id, /^rejected$/, command);
   }
 
   return [

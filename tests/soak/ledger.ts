@@ -34,12 +34,9 @@ export async function faultsOfCommands(
   const faults: string[] = [];
   const statusOf = async (path: string) =>
     expectStatus(await owner<{ status: string }>("GET", path), 200, path).status;
-  const endOf = async (path: string, expected?: RegExp) => {
+  const endOf = async (path: string) => {
     let status = "";
-    const ended = async () => {
-      status = await statusOf(path);
-      return expected?.test(status) || !/^(queued|running|pending_approval)$/.test(status);
-    };
+    const ended = async () => !/^(queued|running)$/.test(status = await statusOf(path));
     await until(`${path} ends`, LATE_MS, ended);
     return status;
   };
@@ -52,7 +49,7 @@ export async function faultsOfCommands(
     else if (status !== "lost") faults.push(`the command ${id} is ${status}`);
   });
   await inTurns(expected, async ({ path, statuses }) => {
-    const status = await endOf(path, statuses);
+    const status = await endOf(path);
     if (!statuses.test(status)) faults.push(`${path} is ${status}, not ${statuses}`);
   });
   const counted = (what: string, file: string, marks: Iterable<string>) => {
