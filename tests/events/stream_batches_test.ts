@@ -177,6 +177,7 @@ Deno.test("batches: a reader that stands still is ended at 1 MiB", async () => {
   deq(codes, [4408]);
   ok(longest > 1_024);
   ok(socket.bufferedAmount <= BUFFER_BYTES_MAX + longest, `${socket.bufferedAmount} bytes wait`);
+  await world.settle();
   eq(world.app.streams.size, 0);
 });
 
