@@ -91,7 +91,9 @@ Deno.test({
   async fn() {
     const files = new Set([...someOf(await worldTests()), ...PROGRAM_TESTS]);
     // Each test waits for the server most of the time.
-    const env = { RELAY_TEST_DENOKV: "1", DENO_KV_ACCESS_TOKEN: TOKEN };
+    const denokv = { RELAY_TEST_DENOKV: "1", DENO_KV_ACCESS_TOKEN: TOKEN };
+    // Minutes of a random history pass in seconds on a store in memory, and here in minutes.
+    const env = { ...denokv, RELAY_HISTORIES: "3" };
     await run("over denokv", [...files], 8, env);
   },
 });
