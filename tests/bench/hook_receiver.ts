@@ -1,16 +1,17 @@
+import { wallMs } from "./wall.ts";
+
 /**
  * A receiver in a process of its own: answers every delivery, and tells how long each was on its way.
  * The black hole takes connections and says nothing.
  */
 const fixture = (name: string) =>
   Deno.readTextFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
-const now = () => performance.timeOrigin + performance.now();
 let count = 0;
 let lagsMs: number[] = [];
 let waiting: { n: number; resolve: () => void } | null = null;
 
 async function take(request: Request): Promise<Response> {
-  const atMs = now();
+  const atMs = wallMs();
   const body = await request.text();
   lagsMs.push(atMs - Number(/"name":"([\d.]+)"/.exec(body)![1]));
   count++;

@@ -11,6 +11,7 @@ import { organizations } from "../../kv/records/organization.ts";
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
+import { wallMs } from "./wall.ts";
 
 /**
  * A relay on a new store, told by lines of JSON how many events to commit. Arguments: how many webhooks go
@@ -42,7 +43,6 @@ const server = Deno.serve(
   mount(app, routes, upgrades),
 );
 const base = `http://127.0.0.1:${server.addr.port}`;
-const now = () => performance.timeOrigin + performance.now();
 
 async function post<Body>(path: string, body: unknown, token?: string): Promise<Body> {
   const response = await fetch(base + path, {
@@ -79,7 +79,7 @@ const commit = () =>
       type: "agent_health_changed",
       resource: { type: "agent", id: "agt_1" },
       agentId: "agt_1",
-      details: { name: `${now()}`, from: "online", to: "degraded" },
+      details: { name: `${wallMs()}`, from: "online", to: "degraded" },
     });
     return Promise.resolve();
   });

@@ -1,5 +1,6 @@
 import { lines, start } from "../parts.ts";
 import type { Loaded } from "../target.ts";
+import { wallMs } from "../wall.ts";
 
 /** Where events are made and read. */
 export interface Publisher {
@@ -63,7 +64,7 @@ export async function openReaders(
   };
   return {
     async burst(events) {
-      const startedMs = now();
+      const startedMs = wallMs();
       made += events;
       await publish(events);
       return events * count / (await last() - startedMs) * 1000;
@@ -71,11 +72,9 @@ export async function openReaders(
     async single() {
       made++;
       await publish(1);
-      const madeMs = now();
+      const madeMs = wallMs();
       return await last() - madeMs;
     },
     end: () => readers.child.kill("SIGKILL"),
   };
 }
-
-const now = () => performance.timeOrigin + performance.now();

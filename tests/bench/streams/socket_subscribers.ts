@@ -1,3 +1,5 @@
+import { wallMs } from "../wall.ts";
+
 /**
  * Clients of `/ws` over raw TCP, by a key, whose limit of connections is the relay's to set: a person has few
  * streams. Arguments: port, key, how many, the subprotocol, and a query if there is one.
@@ -95,7 +97,7 @@ function frameAt(buffer: Uint8Array, at: number, end: number) {
 function has(event: number): void {
   const times = having[event] = (having[event] ?? 0) + 1;
   if (times < clients) return;
-  const atMs = performance.timeOrigin + performance.now();
+  const atMs = wallMs();
   console.log(JSON.stringify({ n: event + 1, atMs }));
 }
 

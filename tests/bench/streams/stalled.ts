@@ -3,6 +3,7 @@ import { type Carrier, WireReader } from "../../support/wire.ts";
 import { lines, median, start } from "../parts.ts";
 import { sized } from "../size.ts";
 import type { Target } from "../target.ts";
+import { wallMs } from "../wall.ts";
 
 const READERS = sized(999, 60);
 const ROUNDS = sized(4, 1);
@@ -15,7 +16,6 @@ const FILLING_EVENTS = 500;
 const BATCH = 20;
 /** How often memory is looked at while they pass, in batches. */
 const LOOK_BATCHES = 2;
-const now = () => performance.timeOrigin + performance.now();
 
 type Heard = AsyncGenerator<{ id: string; atMs: number }>;
 
@@ -134,7 +134,7 @@ async function makeEvent({ base, key }: Target, type: string, pad: string): Prom
   const body = JSON.stringify({ type, id: `e${made++}`, pad });
   const headers = { "x-api-key": key, "content-type": "application/json" };
   const answer = await fetch(`${base}/bench/events`, { method: "POST", headers, body });
-  const committedMs = now();
+  const committedMs = wallMs();
   if (answer.status !== 204) throw new Error(await answer.text());
   return committedMs;
 }

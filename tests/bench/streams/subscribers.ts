@@ -1,3 +1,5 @@
+import { wallMs } from "../wall.ts";
+
 /**
  * Clients of `/api/events` over raw TCP, by a key, whose limit of connections is the relay's to set: a
  * person has few streams. Arguments: port, key, how many read, how many stand still, and
@@ -16,7 +18,6 @@ const readers = Number(reading);
 const decoder = new TextDecoder();
 const still: Deno.TcpConn[] = [];
 const heard = new Map<string, number>();
-const now = () => performance.timeOrigin + performance.now();
 
 async function connect(reads: boolean): Promise<void> {
   const socket = await Deno.connect({ hostname: "127.0.0.1", port: Number(port) });
@@ -43,7 +44,7 @@ async function follow(socket: Deno.TcpConn, buffer: Uint8Array<ArrayBuffer>): Pr
     for (const [, id] of text.slice(0, whole).matchAll(/"command_id":"(\w+)"/g)) {
       const times = (heard.get(id!) ?? 0) + 1;
       heard.set(id!, times);
-      if (times === readers) console.log(JSON.stringify({ id, atMs: now() }));
+      if (times === readers) console.log(JSON.stringify({ id, atMs: wallMs() }));
     }
     text = text.slice(whole + 1);
   }
