@@ -87,6 +87,14 @@ Deno.test("tidy: time, chance, network and environment come through the ports", 
   deq(complaints, []);
 });
 
+Deno.test("tidy: packages are imported statically", () => {
+  // Alone in a part of the executable, a CommonJS package has no named exports. Browsers load ES modules.
+  const lazy = product.filter(({ path, code }) =>
+    !path.startsWith("console/app/") && /\bimport\(\s*"[^."]/.test(code)
+  );
+  deq(lazy.map(({ path }) => path), []);
+});
+
 Deno.test("tidy: a file can be read in one sitting", async () => {
   const tests = await sources("tests");
   const long = [...product, ...tests]

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import project from "../../deno.json" with { type: "json" };
 import { clientOf } from "../clients/status_client.ts";
-import { makeBundle } from "./make_bundle.ts";
+import { makeBundle, makeChunks } from "./make_bundle.ts";
 import { makeKey, signUpOwner, START_MS, startMain, withFolder } from "../support/processes.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const [, COMPILE] = project.tasks.build.command.split(" && ");
 const BUILD = COMPILE!.split(" ").slice(1);
 const COMMIT = "0123456789abcdef".repeat(3).slice(0, 40);
-/** What the executable may do: baked in when it is built, so they are tried with the bundle. */
+/** What the executable may do: baked in when it is built, so they are tried with what it is built from. */
 const PERMISSIONS = BUILD.filter((word) => /^--(allow-|no-prompt)/.test(word));
 
 async function deno(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -25,14 +25,31 @@ async function deno(args: readonly string[], env: Readonly<Record<string, string
   return text;
 }
 
-/** The bundle without any configuration around it, with the executable's permissions. */
-const startBundle = (bundle: string, args: readonly string[], env: Record<string, string> = {}) =>
-  startMain(args, env, { main: bundle, permissions: PERMISSIONS });
+/** Makes the program in a folder. Returns the path of what runs first. */
+type Make = (folder: string) => Promise<string>;
 
-Deno.test("build: the bundle serves, runs an agent and keeps a store with the executable's permissions", async () => {
+async function bundleIn(folder: string): Promise<string> {
+  await makeBundle(`${folder}/relay.js`, ROOT, COMMIT);
+  return `${folder}/relay.js`;
+}
+
+async function chunksIn(folder: string): Promise<string> {
+  await makeChunks(`${folder}/chunks`, ROOT, COMMIT);
+  return `${folder}/chunks/main.js`;
+}
+
+/** The program without any configuration around it, with the executable's permissions. */
+const startBundle = (main: string, args: readonly string[], env: Record<string, string> = {}) =>
+  startMain(args, env, { main, permissions: PERMISSIONS });
+
+Deno.test("build: the bundle serves, runs an agent and keeps a store with the executable's permissions", () =>
+  works(bundleIn));
+
+Deno.test("build: so do the chunks that the executable is built from", () => works(chunksIn));
+
+async function works(make: Make): Promise<void> {
   await withFolder(async (folder) => {
-    const bundle = `${folder}/relay.js`;
-    await makeBundle(bundle, ROOT, COMMIT);
+    const bundle = await make(folder);
 
     const version = startBundle(bundle, ["version"]);
     assert.equal((await version.ended).code, 0);
@@ -78,19 +95,24 @@ Deno.test("build: the bundle serves, runs an agent and keeps a store with the ex
       assert.equal((await program.ended).code, 0, program.lines.join("\n"));
     }
   });
-});
+}
 
 Deno.test("build: the executable links with all its modules on any base runtime", async () => {
   await withFolder(async (folder) => {
-    const output = `${folder}/relay`, bundle = `${folder}/relay.js`;
-    await makeBundle(bundle, ROOT, COMMIT);
-    const own = new Map([["dist/relay", output], ["dist/relay.js", bundle]]);
+    const output = `${folder}/relay`;
+    const own = new Map([["dist/relay", output], ["dist/chunks/main.js", await chunksIn(folder)]]);
     const args = BUILD.map((word) => own.get(word) ?? word);
-    assert.ok(args.includes(output), "the task says where the executable goes");
+    for (const path of own.values()) assert.ok(args.includes(path), `the task names ${path}`);
     // The real base runtime is a download; any executable of this system takes its place here.
     const base = Deno.execPath();
     const said = await deno(args, { DENORT_BIN: base });
     assert.match(said, /Embedded Files/);
+    const embedded = said.match(/\bchunk-\w+\.js/g) ?? [];
+    const chunks = [...Deno.readDirSync(`${folder}/chunks`)].map(({ name }) => name);
+    assert.deepEqual(
+      new Set(embedded),
+      new Set(chunks.filter((name) => name.startsWith("chunk-"))),
+    );
     assert.ok((await Deno.stat(output)).size > (await Deno.stat(base)).size);
   });
 });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import project from "../../deno.json" with { type: "json" };
-import { makeBundle, ROOT } from "./make_bundle.ts";
+import { makeBundle, makeChunks, ROOT } from "./make_bundle.ts";
 import { sbomText } from "./sbom.ts";
 
 /** The platforms that programs are compiled for, as agents name them. */
@@ -76,12 +76,10 @@ async function digestsOf(folder: string): Promise<NamedDigest[]> {
   return digests.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-/** Compiles the bundle for a platform, as `deno task build` does for this one. */
-async function compile(bundle: string, target: string, output: string): Promise<void> {
+/** Compiles the program for a platform, as `deno task build` does for this one. */
+async function compile(target: string, output: string): Promise<void> {
   const [, build] = project.tasks.build.command.split(" && ");
-  const args = build!.split(" ").slice(1).map((word) =>
-    word === "dist/relay" ? output : word === "dist/relay.js" ? bundle : word
-  );
+  const args = build!.split(" ").slice(1).map((word) => word === "dist/relay" ? output : word);
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [args[0]!, "--target", target, ...args.slice(1)],
     cwd: ROOT.pathname,
@@ -100,10 +98,10 @@ async function release([tag, releases]: readonly string[]): Promise<void> {
   }
   const notes = notesOf(await Deno.readTextFile(new URL("CHANGELOG.md", ROOT)), version);
   const folder = new URL("dist/release", ROOT).pathname;
-  const bundle = `${folder}/${programName(version, "any")}`;
-  await makeBundle(bundle);
+  await makeBundle(`${folder}/${programName(version, "any")}`);
+  await makeChunks(new URL("dist/chunks", ROOT).pathname);
   for (const [platform, target] of Object.entries(PLATFORMS)) {
-    await compile(bundle, target, `${folder}/${programName(version, platform)}`);
+    await compile(target, `${folder}/${programName(version, platform)}`);
   }
   const sbom = await sbomText();
   const sha256 = await completeRelease(folder, { version, releases, sbom });

@@ -45,7 +45,7 @@ export function openOutput({ output, json, quiet, noColor }: Choices, host: Host
   const serialized = async (answer: unknown) =>
     format === "json"
       ? JSON.stringify(answer, null, 2)
-      : (await import("yaml")).stringify(answer).trimEnd();
+      : (await import("../yaml.ts")).stringify(answer).trimEnd();
   return {
     format,
     async list(answer, heading, rows) {

@@ -11,7 +11,7 @@ export const suggest: Run = async ({ relay, number, has, host, out }) => {
       await out.note("There is nothing to propose.");
       return 1;
     }
-    const { stringify } = await import("yaml");
+    const { stringify } = await import("../yaml.ts");
     await host.write(stringify({ name: "always-approved", rules, tests }));
     return 0;
   }

@@ -181,13 +181,8 @@ export class Metrics {
   /** All metrics in Prometheus' text format. */
   async text(): Promise<{ type: string; body: string }> {
     // Only servers that are scraped load the library.
-    const { Registry } = await import("prom-client");
-    const registry = new Registry();
-    for (const family of await this.#families()) {
-      // The library renders whatever has the shape of a metric; its own metrics cost more to count with.
-      registry.registerMetric({ name: family.name, get: () => family } as never);
-    }
-    return { type: registry.contentType, body: await registry.metrics() };
+    const { exposition } = await import("./exposition.ts");
+    return await exposition(await this.#families());
   }
 
   async #families(): Promise<Family[]> {
