@@ -1,3 +1,4 @@
+import { makeChunks } from "../build/make_bundle.ts";
 import { startProgram } from "../../core/cli/program.ts";
 import { freePort } from "../cluster/denokv.ts";
 import { START_MS, withFolder } from "../support/processes.ts";
@@ -6,6 +7,7 @@ import { figure } from "./figures.ts";
 import { HERE, median, ROOT } from "./parts.ts";
 import { sized } from "./size.ts";
 
+const PROGRAM = `file://${ROOT}main.ts`;
 const RUNS = sized(15, 2);
 /** The pause between two requests to a server that does not listen yet, in ms. */
 const POLL_MS = 5;
@@ -18,14 +20,19 @@ export const benchStart = (): Promise<void> =>
   withFolder(async (folder) => {
     const empty = `${folder}/empty.ts`;
     await Deno.writeTextFile(empty, "");
-    await withRelay(ROOT, `${folder}/linked`, async (agent) => {
+    await makeChunks(`${folder}/chunks`);
+    const parts = `file://${folder}/chunks/main.js`;
+    await withRelay(PROGRAM, `${folder}/linked`, async (agentOf) => {
       const starts: Readonly<Record<string, Start>> = {
         "an empty file": () => toEnd(["run", "-A", empty]),
         "a bare Hono server, to its first answer": toBareAnswer,
-        "relay --help": () => toEnd(["run", "-A", `${ROOT}main.ts`, "--help"]),
-        "relay serve, to the first 200 of /healthz": () => toHealthz(ROOT, `${folder}/served`),
-        "relay serve, ready": () => toReady(ROOT, `${folder}/served`),
-        "relay agent, to its link": agent,
+        "relay --help": () => toEnd(["run", "-A", PROGRAM, "--help"]),
+        "relay serve, to the first 200 of /healthz": () => toHealthz(PROGRAM, `${folder}/served`),
+        "the same from the executable's parts": () => toHealthz(parts, `${folder}/served`),
+        "relay serve, ready": () => toReady(PROGRAM, `${folder}/served`),
+        "relay serve from its parts, ready": () => toReady(parts, `${folder}/served`),
+        "relay agent, to its link": agentOf(PROGRAM),
+        "relay agent from its parts, to its link": agentOf(parts),
       };
       const took = new Map(Object.keys(starts).map((name) => [name, [] as number[]]));
       for (let run = -1; run < RUNS; run++) {
@@ -46,22 +53,22 @@ export const benchStart = (): Promise<void> =>
     });
   });
 
-/** From the start of the relay at `root` to the first 200 of /healthz, on the store of a first day. */
-export async function toHealthz(root: string, folder: string): Promise<number> {
-  await makeStore(root, folder);
+/** From the start of the relay, whose program is at the address `main`, to the first 200 of /healthz, on the store of a first day. */
+export async function toHealthz(main: string, folder: string): Promise<number> {
+  await makeStore(main, folder);
   const port = freePort();
   const startedMs = performance.now();
-  const relay = startRelay(root, folder, port);
+  const relay = startRelay(main, folder, port);
   const ms = await firstAnswer(`http://127.0.0.1:${port}/healthz`) - startedMs;
   await relay.kill();
   return ms;
 }
 
 /** The same until it serves everything. */
-export async function toReady(root: string, folder: string): Promise<number> {
-  await makeStore(root, folder);
+export async function toReady(main: string, folder: string): Promise<number> {
+  await makeStore(main, folder);
   const startedMs = performance.now();
-  const relay = startRelay(root, folder, 0);
+  const relay = startRelay(main, folder, 0);
   await relay.line(READY, START_MS);
   const ms = performance.now() - startedMs;
   await relay.kill();
@@ -70,21 +77,21 @@ export async function toReady(root: string, folder: string): Promise<number> {
 
 const READY = / is ready at (\S+)$/;
 
-const startRelay = (root: string, folder: string, port: number) =>
+const startRelay = (main: string, folder: string, port: number) =>
   startProgram(["serve"], {
-    main: `file://${root}main.ts`,
+    main,
     env: { RELAY_KV: `${folder}/relay.kv`, RELAY_HOST: "127.0.0.1", RELAY_PORT: `${port}` },
   });
 
 /** Makes a small store, unless it is there. */
-async function makeStore(root: string, folder: string): Promise<void> {
+async function makeStore(main: string, folder: string): Promise<void> {
   try {
     await Deno.mkdir(folder);
   } catch (error) {
     if (error instanceof Deno.errors.AlreadyExists) return;
     throw error;
   }
-  const relay = startRelay(root, folder, 0);
+  const relay = startRelay(main, folder, 0);
   const [, base] = await relay.line(READY, START_MS);
   await signUp(base!, 0);
   await relay.stop();
@@ -92,29 +99,30 @@ async function makeStore(root: string, folder: string): Promise<void> {
 
 /** Runs a relay, and `use` with the start of an agent that has an account there. */
 export async function withRelay(
-  root: string,
+  main: string,
   folder: string,
-  use: (agent: Start) => Promise<void>,
+  use: (agentOf: (main: string) => Start) => Promise<void>,
 ): Promise<void> {
   await Deno.mkdir(folder);
-  const relay = startRelay(root, folder, 0);
+  const relay = startRelay(main, folder, 0);
   try {
     const [, base] = await relay.line(READY, START_MS);
     const { key } = await signUp(base!, 0);
-    await use(() => toLink(root, folder, { RELAY_URL: base!, RELAY_TOKEN: key }));
+    const env = { RELAY_URL: base!, RELAY_TOKEN: key };
+    await use((program) => () => toLink(program, folder, env));
   } finally {
     await relay.stop();
   }
 }
 
 async function toLink(
-  root: string,
+  main: string,
   folder: string,
   env: Readonly<Record<string, string>>,
 ): Promise<number> {
   const startedMs = performance.now();
   const args = ["agent", "--name", "started", "--state", `${folder}/agent`];
-  const agent = startProgram(args, { main: `file://${root}main.ts`, env });
+  const agent = startProgram(args, { main, env });
   await agent.line(/^connected to /, START_MS);
   const ms = performance.now() - startedMs;
   await agent.stop();

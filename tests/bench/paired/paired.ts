@@ -181,8 +181,9 @@ async function startJudge(root: string): Promise<{ next(): Promise<number> }> {
 }
 
 /** Starts in a second, one after the other, on a store of each side. */
-function starts(start: (root: string, folder: string) => Promise<number>): Run {
+function starts(start: (main: string, folder: string) => Promise<number>): Run {
   const stores = Deno.makeTempDirSync({ prefix: "relay-bench-" });
   endToo({ kill: () => Deno.removeSync(stores, { recursive: true }) });
-  return async ({ root }) => 1000 / await start(root, `${stores}/${root.replaceAll("/", "-")}`);
+  return async ({ root }) =>
+    1000 / await start(`file://${root}main.ts`, `${stores}/${root.replaceAll("/", "-")}`);
 }
