@@ -45,7 +45,8 @@ const startBundle = (main: string, args: readonly string[], env: Record<string, 
 Deno.test("build: the bundle serves, runs an agent and keeps a store with the executable's permissions", () =>
   works(bundleIn));
 
-Deno.test("build: so do the chunks that the executable is built from", () => works(chunksIn));
+Deno.test("build: the chunks of the executable serve, run an agent and keep a store with its permissions", () =>
+  works(chunksIn));
 
 async function works(make: Make): Promise<void> {
   await withFolder(async (folder) => {
@@ -100,6 +101,9 @@ async function works(make: Make): Promise<void> {
 Deno.test("build: the executable links with all its modules on any base runtime", async () => {
   await withFolder(async (folder) => {
     const output = `${folder}/relay`;
+    // A configuration above the chunks, as in the repository, could leave out those that are imported dynamically.
+    const { unstable } = project;
+    await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify({ unstable }));
     const own = new Map([["dist/relay", output], ["dist/chunks/main.js", await chunksIn(folder)]]);
     const args = BUILD.map((word) => own.get(word) ?? word);
     for (const path of own.values()) assert.ok(args.includes(path), `the task names ${path}`);
@@ -107,12 +111,9 @@ Deno.test("build: the executable links with all its modules on any base runtime"
     const base = Deno.execPath();
     const said = await deno(args, { DENORT_BIN: base });
     assert.match(said, /Embedded Files/);
-    const embedded = said.match(/\bchunk-\w+\.js/g) ?? [];
-    const chunks = [...Deno.readDirSync(`${folder}/chunks`)].map(({ name }) => name);
-    assert.deepEqual(
-      new Set(embedded),
-      new Set(chunks.filter((name) => name.startsWith("chunk-"))),
-    );
+    for (const { name } of Deno.readDirSync(`${folder}/chunks`)) {
+      assert.ok(said.includes(`── ${name} `), `${name} is not embedded`);
+    }
     assert.ok((await Deno.stat(output)).size > (await Deno.stat(base)).size);
   });
 });

@@ -91,9 +91,8 @@ Deno.test({
   async fn() {
     const files = new Set([...someOf(await worldTests()), ...PROGRAM_TESTS]);
     // Each test waits for the server most of the time.
-    const denokv = { RELAY_TEST_DENOKV: "1", DENO_KV_ACCESS_TOKEN: TOKEN };
-    // Minutes of a random history pass in seconds on a store in memory, and here in minutes.
-    const env = { ...denokv, RELAY_HISTORIES: "3" };
+    // Random histories, of names and of approvals, take seconds in memory and minutes over denokv.
+    const env = { RELAY_TEST_DENOKV: "1", DENO_KV_ACCESS_TOKEN: TOKEN, RELAY_HISTORIES: "3" };
     await run("over denokv", [...files], 8, env);
   },
 });

@@ -90,7 +90,7 @@ async function soak(
   ]);
 
   const sampling = (async () => {
-    while (sinceS() < seconds) {
+    while (!work.over && sinceS() < seconds) {
       await sampler.look().catch((error) => {
         if (!(error instanceof UnreachedError)) work.fault("a sample", error);
       });
@@ -99,7 +99,7 @@ async function soak(
   })();
   const disturber = new Disturber(place);
   let deliveries: Soaked["deliveries"] = {};
-  // What goes wrong here is a fault in the report of all that was seen before.
+  // An error here becomes a fault, so that the report still shows what was seen before.
   try {
     for (const { kind, atS } of planOf(seconds, dice)) {
       await work.rest((atS - sinceS()) * 1000);
@@ -124,7 +124,9 @@ async function soak(
     deliveries = atRest.deliveries;
   } catch (error) {
     tell(relay.lines.join("\n"));
-    work.fault("the soak broke off", error);
+    work.record([`the soak broke off: ${error instanceof Error ? error.stack : error}`]);
+    await work.end();
+    await sampling;
   }
   return {
     samples: sampler.samples,

@@ -20,6 +20,7 @@ export interface Job {
 export class Work {
   readonly #over = new AbortController();
   readonly #faults = new Map<string, number>();
+  readonly #found: string[] = [];
   #gate: Promise<void> = Promise.resolve();
   #open: () => void = () => {};
   /** True while there is no relay. */
@@ -36,9 +37,12 @@ export class Work {
 
   constructor(private readonly dice: Random) {}
 
-  /** What was answered otherwise than it must be, and how often. */
+  /** What was answered otherwise than it must be, and how often; then what an examination found. */
   get faults(): string[] {
-    return [...this.#faults].map(([what, times]) => times === 1 ? what : `${times} times: ${what}`);
+    const answers = [...this.#faults].map(([what, times]) =>
+      times === 1 ? what : `${times} times: ${what}`
+    );
+    return [...answers, ...this.#found];
   }
 
   get over(): boolean {
@@ -48,18 +52,15 @@ export class Work {
   fault(where: string, error: unknown): void {
     const what = `${where}: ${error instanceof Error ? error.message : error}`;
     // Ids and numbers differ each time.
-    this.#note(what.replaceAll(/\b(m\d+|[a-z]{3}_\w{10,}|\d{4,})\b/g, "…"));
-  }
-
-  #note(kind: string): void {
+    const kind = what.replaceAll(/\b(m\d+|[a-z]{3}_\w{10,}|\d{4,})\b/g, "…");
     const known = this.#faults.has(kind) || this.#faults.size < FAULTS_KEPT;
     const name = known ? kind : "further kinds of faults";
     this.#faults.set(name, (this.#faults.get(name) ?? 0) + 1);
   }
 
-  /** Adds faults that an examination found. */
+  /** Adds faults that an examination found, however many. */
   record(found: readonly string[]): void {
-    for (const fault of found) this.#note(fault);
+    this.#found.push(...found);
   }
 
   begin(jobs: readonly Job[]): void {
