@@ -16,7 +16,9 @@ const official = name === "client"
 const came = Promise.withResolvers<URLSearchParams>();
 const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
   came.resolve(new URL(request.url).searchParams);
-  return new Response("Back at the client");
+  // The browser asks for no icon, which it could do after this server has ended.
+  const page = `<!doctype html><link rel="icon" href="data:,">Back at the client`;
+  return new Response(page, { headers: { "content-type": "text/html" } });
 });
 const redirectUrl = `http://127.0.0.1:${server.addr.port}/callback`;
 
