@@ -33,8 +33,8 @@ interface Ran {
   readonly approval_id: string;
 }
 
-/** Requests whose time is over end within a minute. */
-const WAITS = /^(pending_approval|expired)$/;
+/** An expired request may stay pending for up to a minute. */
+const UNDECIDED = /^(pending_approval|expired)$/;
 
 /** Callers of commands, of every kind. */
 export function commandJobs(place: Place, record: CommandRecord): Job[] {
@@ -83,8 +83,9 @@ export function commandJobs(place: Place, record: CommandRecord): Job[] {
     const { command_id } = note(started, 202, "a command to cancel");
     await work.rest(50 + dice.below(300));
     const path = pathOf(steady.id, command_id);
-    late(steady.id, command_id, /^(cancelled|lost|failed)$/);
-    oneOf(await client("POST", `${path}/cancel`), [200, 409], "a cancel");
+    const answer = await client("POST", `${path}/cancel`);
+    oneOf(answer, [200, 409], "a cancel");
+    if (answer.status === 200) late(steady.id, command_id, /^(cancelled|lost|failed)$/);
   }
 
   async function timeOut() {
@@ -123,12 +124,12 @@ export function commandJobs(place: Place, record: CommandRecord): Job[] {
       approver("POST", `/api/shield/${verb}/${asked.approval_id}`, { reason: "soak" });
     const choice = dice.below(3);
     await work.rest(dice.below(2_000));
-    if (choice === 2) return late(agent, asked.command_id, WAITS, command);
+    if (choice === 2) return late(agent, asked.command_id, UNDECIDED, command);
     const verb = choice === 0 ? "approve" : "reject";
     const answer = await decide(verb);
     oneOf(answer, [200, 409], `${verb} it`);
     // A step of the clock may have ended its time.
-    if (answer.status === 409) late(agent, asked.command_id, WAITS, command);
+    if (answer.status === 409) late(agent, asked.command_id, UNDECIDED, command);
     else if (choice === 0) late(agent, asked.command_id, /^(succeeded|lost|failed)$/);
     else late(agent, asked.command_id, /^rejected$/, command);
   }

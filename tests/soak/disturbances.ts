@@ -1,3 +1,5 @@
+import { clientOf } from "../clients/status_client.ts";
+import { until } from "../cluster/wait.ts";
 import type { Random } from "../support/random.ts";
 import { START_MS } from "../support/processes.ts";
 import type { Place } from "./place.ts";
@@ -78,16 +80,21 @@ export class Disturber {
   }
 
   async #killAndStart(): Promise<string> {
-    const { relay, echoes, steady, victim } = this.place;
+    const { relay, echoes } = this.place;
     await relay.kill();
     const killedMs = performance.now();
     const sinceS = () => `${((performance.now() - killedMs) / 1000).toFixed(1)} s`;
     await relay.start();
     const ready = sinceS();
-    await Promise.all([
-      echoes.connect(),
-      ...[steady, victim].map(({ program }) => program.line(/^connected to /, START_MS)),
-    ]);
+    await Promise.all([echoes.connect(), this.#linked("steady"), this.#linked("victim")]);
     return `ready again after ${ready}, with all agents after ${sinceS()}`;
+  }
+
+  /** Resolves when a command runs on the agent: what it printed may be about an earlier link. */
+  async #linked(name: "steady" | "victim"): Promise<void> {
+    const { relay, ownerKey, [name]: { id } } = this.place;
+    const client = clientOf(relay.url, ownerKey);
+    const runs = async () => (await client("GET", `/api/exec/${id}?command=uptime`)).status === 200;
+    await until(`${name} is linked`, START_MS, runs);
   }
 }

@@ -21,7 +21,7 @@ const STALLS: readonly string[] = [
   'Transfer-Encoding: chunked\r\n\r\n5\r\n{"ema\r\n',
   "",
 ];
-/** Bytes that are no request that HTTP allows. */
+/** Bytes that are not a valid HTTP request. */
 const GARBAGE: readonly string[] = [
   "\x00\x01\x02\x03\r\n\r\n",
   "GET / HTTP/9.9\r\n\r\n",
@@ -31,7 +31,7 @@ const GARBAGE: readonly string[] = [
   `GET /${"a/".repeat(30_000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
 ];
 
-/** Frames as no client sends them: without a mask, of a reserved kind, of no UTF-8, endless, of broken JSON, and binary. */
+/** Frames as no client sends them: without a mask, of a reserved kind, not UTF-8, endless, of broken JSON, and binary. */
 const FRAMES: readonly (readonly number[])[] = [
   [0x81, 0x02, 0x68, 0x69],
   [0x83, 0x80, 1, 2, 3, 4],

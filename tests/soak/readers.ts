@@ -37,8 +37,13 @@ export class QuickReader {
   /** Ends it when it has seen an event of this number or a later one. @throws {Error} when none comes */
   async endAfter(seq: number): Promise<void> {
     await until(`${this.carrier} reads to ${seq}`, LATE_MS, () => (this.seen.at(-1) ?? 0) >= seq);
+    await this.end();
+  }
+
+  async end(): Promise<void> {
     this.#stopped = true;
     this.#wire?.cut();
+    this.#wire = null;
     await this.#reading;
   }
 
@@ -61,10 +66,14 @@ export class QuickReader {
 
   async #read(bytes: number): Promise<void> {
     const { relay, work } = this.place;
-    const wire = await WireReader.open(relay.port, this.carrier, this.key, this.#last);
-    this.#wire = wire;
+    const wire = this.#wire = await WireReader.open(
+      relay.port,
+      this.carrier,
+      this.key,
+      this.#last,
+    );
     try {
-      while (wire.bytesRead < bytes) {
+      while (!this.#stopped && wire.bytesRead < bytes) {
         const messages = await wire.read(bytes - wire.bytesRead);
         if (messages === null) return;
         for (const { kind, id, data } of messages) {
@@ -77,7 +86,9 @@ export class QuickReader {
         }
       }
     } finally {
-      if (!this.#stopped) wire.cut();
+      // Otherwise `end` has cut it.
+      if (this.#wire !== null) wire.cut();
+      this.#wire = null;
     }
   }
 }

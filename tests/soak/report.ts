@@ -7,15 +7,14 @@ const COLORS = { "relay killed": "#d33", "agent killed": "#e90", "clock stepped"
 
 /** What the report says at its head. */
 interface Head {
-  readonly seconds: number;
   readonly seed: number;
   /** Null when the run was too short to judge the series. */
   readonly findings: Findings | null;
 }
 
 /** A page with the verdict, and a chart of each series. */
-export function reportOf(soaked: Soaked, { seconds, seed, findings }: Head): string {
-  const { samples, marks, faults, jobs, deliveries, cuts } = soaked;
+export function reportOf(soaked: Soaked, { seed, findings }: Head): string {
+  const { seconds, samples, marks, faults, jobs, deliveries, cuts } = soaked;
   const lives = [...Map.groupBy(samples, ({ life }) => life).values()];
   const moments = marks.map(({ kind, atS, about }): Moment => ({
     atS,

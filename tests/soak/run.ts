@@ -32,6 +32,8 @@ export interface SoakOptions {
 
 /** What a soak saw and found. */
 export interface Soaked {
+  /** How long the load lasted: less than was asked for when the soak broke off. */
+  readonly seconds: number;
   readonly samples: readonly Sample[];
   readonly marks: readonly Mark[];
   /** What was answered, lost, repeated or recorded wrongly. */
@@ -53,7 +55,6 @@ export async function runSoak(folder: string, options: SoakOptions): Promise<Soa
   await relay.start();
   try {
     const place = await furnish(folder, { relay, work, dice }, ends);
-    ends.defer(() => work.end());
     return await soak(place, folder, options, ends);
   } catch (error) {
     console.error(relay.lines.join("\n"));
@@ -73,8 +74,11 @@ async function soak(
   const readers = (["sse", "ws"] as const).map((carrier) =>
     new QuickReader(place, carrier, streamKey)
   );
+  for (const reader of readers) ends.defer(() => reader.end());
   const policies = ends.use(await policyJob(place.stranger));
   const addresses = openAddresses().map((address) => ends.use(address));
+  // Jobs end before what they use is closed.
+  ends.defer(() => work.end());
   const startMs = performance.now();
   const sinceS = () => (performance.now() - startMs) / 1000;
   const sampler = new Sampler(place, record, startMs);
@@ -99,6 +103,7 @@ async function soak(
   })();
   const disturber = new Disturber(place);
   let deliveries: Soaked["deliveries"] = {};
+  let endedS = seconds;
   // An error here becomes a fault, so that the report still shows what was seen before.
   try {
     for (const { kind, atS } of planOf(seconds, dice)) {
@@ -123,13 +128,15 @@ async function soak(
     work.record(atRest.faults);
     deliveries = atRest.deliveries;
   } catch (error) {
+    endedS = Math.min(seconds, sinceS());
     tell(relay.lines.join("\n"));
     work.record([`the soak broke off: ${error instanceof Error ? error.stack : error}`]);
     await work.end();
     await sampling;
   }
   return {
-    samples: sampler.samples,
+    seconds: endedS,
+    samples: [...sampler.samples],
     marks,
     faults: work.faults,
     jobs: work.times,

@@ -33,7 +33,7 @@ const findings = judge(soaked.samples);
 await Deno.mkdir(values.report, { recursive: true });
 await Deno.writeTextFile(
   `${values.report}/report.html`,
-  reportOf(soaked, { seconds, seed, findings }),
+  reportOf(soaked, { seed, findings }),
 );
 await Deno.writeTextFile(`${values.report}/samples.json`, JSON.stringify(soaked.samples));
 

@@ -15,7 +15,7 @@ Deno.test("soak: a short one loses nothing over a kill of the relay, one of an a
     const kinds = soaked.marks.map(({ kind }) => kind).sort();
     deq(kinds, ["agent killed", "clock stepped", "relay killed"]);
     ok(soaked.samples.length > 0);
-    const page = reportOf(soaked, { seconds: SECONDS, seed, findings: judge(soaked.samples) });
+    const page = reportOf(soaked, { seed, findings: judge(soaked.samples) });
     match(page, /The soak found nothing wrong/);
   });
 });
