@@ -55,6 +55,7 @@ const product = (await Promise.all(
     })
   ),
 )).flat();
+const main = { path: "main.ts", code: await Deno.readTextFile("main.ts") };
 
 Deno.test("tidy: arrows go main → console, routes, mcp → core → kv", () => {
   const complaints = product.flatMap(({ path, text }) => {
@@ -89,7 +90,7 @@ Deno.test("tidy: time, chance, network and environment come through the ports", 
 
 Deno.test("tidy: packages are imported statically", () => {
   // Alone in a part of the executable, a CommonJS package has no named exports. Browsers load ES modules.
-  const lazy = product.filter(({ path, code }) =>
+  const lazy = [...product, main].filter(({ path, code }) =>
     !path.startsWith("console/app/") && /\bimport\(\s*"[^."]/.test(code)
   );
   deq(lazy.map(({ path }) => path), []);
@@ -111,7 +112,6 @@ const IMPORTS = [
 ];
 
 Deno.test("tidy: a value that is exported is used by another file", async () => {
-  const main = { path: "main.ts", code: await Deno.readTextFile("main.ts") };
   const files = [...product, ...await sources("tests"), main];
   const used = new Set(
     files.flatMap(({ path, code }) =>

@@ -1,2 +1,2 @@
-/** Commands load this when they print YAML. A chunk of the package alone would lose its names: it is CommonJS. */
+/** Loaded by commands that print YAML. The package itself is CommonJS, which loses its named exports in a chunk of its own. */
 export { stringify } from "yaml";

@@ -31,7 +31,7 @@ const GOALS: Readonly<Record<string, Readonly<Record<string, Goal>>>> = IS_SHORT
   },
   start: {
     "relay serve, to the first 200 of /healthz": ["at most", 250],
-    "the same from the executable's parts": ["at most", 250],
+    "relay serve from its parts, to the first 200 of /healthz": ["at most", 250],
     "relay agent, to its link": ["at most", 150],
     "relay agent from its parts, to its link": ["at most", 150],
   },

@@ -28,7 +28,8 @@ export const benchStart = (): Promise<void> =>
         "a bare Hono server, to its first answer": toBareAnswer,
         "relay --help": () => toEnd(["run", "-A", PROGRAM, "--help"]),
         "relay serve, to the first 200 of /healthz": () => toHealthz(PROGRAM, `${folder}/served`),
-        "the same from the executable's parts": () => toHealthz(parts, `${folder}/served`),
+        "relay serve from its parts, to the first 200 of /healthz": () =>
+          toHealthz(parts, `${folder}/served`),
         "relay serve, ready": () => toReady(PROGRAM, `${folder}/served`),
         "relay serve from its parts, ready": () => toReady(parts, `${folder}/served`),
         "relay agent, to its link": agentOf(PROGRAM),

@@ -9,7 +9,7 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 const [, COMPILE] = project.tasks.build.command.split(" && ");
 const BUILD = COMPILE!.split(" ").slice(1);
 const COMMIT = "0123456789abcdef".repeat(3).slice(0, 40);
-/** What the executable may do: baked in when it is built, so they are tried with what it is built from. */
+/** The executable's permissions. They are fixed at build time, so the tests run the bundle and the chunks with them. */
 const PERMISSIONS = BUILD.filter((word) => /^--(allow-|no-prompt)/.test(word));
 
 async function deno(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -25,7 +25,7 @@ async function deno(args: readonly string[], env: Readonly<Record<string, string
   return text;
 }
 
-/** Makes the program in a folder. Returns the path of what runs first. */
+/** Makes the program in a folder. Returns the path of the entry file. */
 type Make = (folder: string) => Promise<string>;
 
 async function bundleIn(folder: string): Promise<string> {
@@ -39,24 +39,24 @@ async function chunksIn(folder: string): Promise<string> {
 }
 
 /** The program without any configuration around it, with the executable's permissions. */
-const startBundle = (main: string, args: readonly string[], env: Record<string, string> = {}) =>
+const startBuilt = (main: string, args: readonly string[], env: Record<string, string> = {}) =>
   startMain(args, env, { main, permissions: PERMISSIONS });
 
 Deno.test("build: the bundle serves, runs an agent and keeps a store with the executable's permissions", () =>
-  works(bundleIn));
+  checkProgram(bundleIn));
 
 Deno.test("build: the chunks of the executable serve, run an agent and keep a store with its permissions", () =>
-  works(chunksIn));
+  checkProgram(chunksIn));
 
-async function works(make: Make): Promise<void> {
+async function checkProgram(make: Make): Promise<void> {
   await withFolder(async (folder) => {
-    const bundle = await make(folder);
+    const main = await make(folder);
 
-    const version = startBundle(bundle, ["version"]);
+    const version = startBuilt(main, ["version"]);
     assert.equal((await version.ended).code, 0);
     assert.deepEqual(version.lines, [`relay ${project.version} (commit 0123456789ab)`]);
 
-    const relay = startBundle(bundle, ["serve"], {
+    const relay = startBuilt(main, ["serve"], {
       RELAY_KV: `${folder}/relay.kv`,
       RELAY_PORT: "0",
     });
@@ -71,7 +71,7 @@ async function works(make: Make): Promise<void> {
       const owner = clientOf(url!, await signUpOwner(anonymous));
       assert.equal((await owner("GET", "/metrics")).status, 200);
 
-      const agent = startBundle(bundle, ["agent", "--url", url!, "--state", `${folder}/agent`], {
+      const agent = startBuilt(main, ["agent", "--url", url!, "--state", `${folder}/agent`], {
         RELAY_TOKEN: await makeKey(owner, ["agents:admin"]),
       });
       try {
@@ -92,7 +92,7 @@ async function works(make: Make): Promise<void> {
       ["compact"],
     ];
     for (const args of keep) {
-      const program = startBundle(bundle, args, { RELAY_KV: `${folder}/relay.kv` });
+      const program = startBuilt(main, args, { RELAY_KV: `${folder}/relay.kv` });
       assert.equal((await program.ended).code, 0, program.lines.join("\n"));
     }
   });

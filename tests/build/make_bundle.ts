@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { commitIn } from "../../core/cli/commit.ts";
 
 /** The work tree of this file. */
@@ -14,7 +15,7 @@ const UNFILLED = "$Format:%H$";
  */
 export async function makeBundle(
   output: string,
-  root = ROOT.pathname,
+  root = fileURLToPath(ROOT),
   commit = commitIn(ROOT),
 ): Promise<void> {
   await Deno.mkdir(dirname(output), { recursive: true });
@@ -23,17 +24,17 @@ export async function makeBundle(
 }
 
 /**
- * Bundles the program into a folder of files, of which a start loads only those that its command needs. It starts in
- * less time than one file, whose whole text the engine reads.
+ * Bundles the program into a folder of files, of which a start loads only those that its command needs. It starts
+ * faster than one file, which the engine reads whole.
  * @throws {Error} with what the bundler printed
  */
 export async function makeChunks(
   folder: string,
-  root = ROOT.pathname,
+  root = fileURLToPath(ROOT),
   commit = commitIn(ROOT),
 ): Promise<void> {
   await Deno.mkdir(folder, { recursive: true });
-  // Names contain digests, so the files of another time would stay.
+  // File names contain digests, so files of an earlier build would remain.
   for (const { name } of [...Deno.readDirSync(folder)]) await Deno.remove(`${folder}/${name}`);
   await bundle(root, ["--code-splitting", "--outdir", folder]);
   await finish([...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`), commit);
@@ -72,7 +73,7 @@ if (import.meta.main) {
   const [make, name] = Deno.args[0] === "chunks"
     ? [makeChunks, "dist/chunks"] as const
     : [makeBundle, "dist/relay.js"] as const;
-  const output = new URL(name, ROOT).pathname;
+  const output = fileURLToPath(new URL(name, ROOT));
   await make(output);
   console.log(output);
 }

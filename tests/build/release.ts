@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
 import project from "../../deno.json" with { type: "json" };
 import { makeBundle, makeChunks, ROOT } from "./make_bundle.ts";
 import { sbomText } from "./sbom.ts";
@@ -97,9 +98,9 @@ async function release([tag, releases]: readonly string[]): Promise<void> {
     );
   }
   const notes = notesOf(await Deno.readTextFile(new URL("CHANGELOG.md", ROOT)), version);
-  const folder = new URL("dist/release", ROOT).pathname;
+  const folder = fileURLToPath(new URL("dist/release", ROOT));
   await makeBundle(`${folder}/${programName(version, "any")}`);
-  await makeChunks(new URL("dist/chunks", ROOT).pathname);
+  await makeChunks(fileURLToPath(new URL("dist/chunks", ROOT)));
   for (const [platform, target] of Object.entries(PLATFORMS)) {
     await compile(target, `${folder}/${programName(version, platform)}`);
   }
