@@ -64,7 +64,7 @@ Deno.test("deploy/Dockerfile: what the build sees makes a program that serves as
       const [program, ...rest] = args;
       eq(program, "/bin/deno");
       return new Deno.Command(Deno.execPath(), {
-        args: rest.map((arg) => arg === "/app/relay.js" ? `${folder}/dist/relay.js` : arg),
+        args: rest.map((arg) => arg.replace(/^\/app\//, `${folder}/dist/chunks/`)),
         clearEnv: true,
         env,
         cwd: "/",
