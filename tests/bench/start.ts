@@ -47,7 +47,7 @@ export const benchStart = (): Promise<void> =>
         figure(name, median(all), "ms");
         const ratio = median(all.map((ms, run) => ms / bare![run]!)).toFixed(1);
         console.log(
-          `${name.padEnd(42)} ${median(all).toFixed(0).padStart(5)} ms, at least ` +
+          `${name.padEnd(57)} ${median(all).toFixed(0).padStart(5)} ms, at least ` +
             `${Math.min(...all).toFixed(0).padStart(4)} ms, ${ratio} of an empty file`,
         );
       }

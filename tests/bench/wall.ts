@@ -1,2 +1,2 @@
-/** The wall clock, in ms, which processes share. `performance.timeOrigin` is of one process, and keeps the error of its start. */
+/** The wall clock, in ms: the same for all processes. `performance.timeOrigin` differs between them once the clock was corrected. */
 export const wallMs = (): number => Number(Temporal.Now.instant().epochNanoseconds) / 1e6;

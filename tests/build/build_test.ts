@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import project from "../../deno.json" with { type: "json" };
 import { clientOf } from "../clients/status_client.ts";
 import { makeBundle, makeChunks } from "./make_bundle.ts";
+import { programArguments } from "../../core/cli/program.ts";
 import { makeKey, signUpOwner, START_MS, startMain, withFolder } from "../support/processes.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -97,6 +98,12 @@ async function checkProgram(make: Make): Promise<void> {
     }
   });
 }
+
+Deno.test("build: the executable has the features of Deno with which the program runs from source", () => {
+  const features = (words: readonly string[]) =>
+    words.filter((word) => word.startsWith("--unstable-"));
+  assert.deepEqual(features(BUILD), features(programArguments([], {})));
+});
 
 Deno.test("build: the executable links with all its modules on any base runtime", async () => {
   await withFolder(async (folder) => {

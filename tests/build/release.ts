@@ -83,7 +83,7 @@ async function compile(target: string, output: string): Promise<void> {
   const args = build!.split(" ").slice(1).map((word) => word === "dist/relay" ? output : word);
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [args[0]!, "--target", target, ...args.slice(1)],
-    cwd: ROOT.pathname,
+    cwd: fileURLToPath(ROOT),
     stdin: "null",
   }).output();
   if (!success) throw new Error(new TextDecoder().decode(stderr));

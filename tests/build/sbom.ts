@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { Buffer } from "node:buffer";
+import { fileURLToPath } from "node:url";
 import project from "../../deno.json" with { type: "json" };
 import { commitIn } from "../../core/cli/commit.ts";
 import { ROOT } from "./make_bundle.ts";
@@ -60,7 +61,7 @@ export function sbomOf(roots: readonly string[], denoVersion: string, commit: st
 export async function rootsOf(main: string): Promise<string[]> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json", main],
-    cwd: ROOT.pathname,
+    cwd: fileURLToPath(ROOT),
     stdin: "null",
   }).output();
   if (!success) throw new Error(new TextDecoder().decode(stderr));

@@ -40,6 +40,18 @@ async function build(folder: string): Promise<void> {
   }
 }
 
+/** The file that a stage copies from the build to this path of its image. @throws {Error} when it copies none */
+function builtFor(stage: string, path: string): string {
+  const copies = STAGES.get(stage)!.map(([name, value]) =>
+    name === "COPY" ? /^--from=build \/build\/(\S+) (\S+)$/.exec(value) : null
+  );
+  for (const copy of copies.filter((copy) => copy !== null)) {
+    const [, from, to] = copy;
+    if (path === to || path.startsWith(`${to}/`)) return from + path.slice(to!.length);
+  }
+  throw new Error(`the image ${stage} has no ${path}`);
+}
+
 Deno.test("deploy/Dockerfile: what the build sees makes a program that serves as its user, and checks its own health", async () => {
   await withFolder(async (folder) => {
     await copyContext(folder);
@@ -64,7 +76,9 @@ Deno.test("deploy/Dockerfile: what the build sees makes a program that serves as
       const [program, ...rest] = args;
       eq(program, "/bin/deno");
       return new Deno.Command(Deno.execPath(), {
-        args: rest.map((arg) => arg.replace(/^\/app\//, `${folder}/dist/chunks/`)),
+        args: rest.map((arg) =>
+          arg.startsWith("/app/") ? `${folder}/${builtFor("relay", arg)}` : arg
+        ),
         clearEnv: true,
         env,
         cwd: "/",
@@ -96,6 +110,8 @@ Deno.test("deploy/Dockerfile: what the build sees makes a program that serves as
     eq((await relay.status).code, 0);
     eq((await start(check).output()).code, 1, "a relay that is gone is not healthy");
     ok(existsSync(env.RELAY_KV));
+    const agent = words(instructionOf(STAGES.get("agent")!, "ENTRYPOINT")).at(-1)!;
+    ok(existsSync(`${folder}/${builtFor("agent", agent)}`));
   });
 });
 

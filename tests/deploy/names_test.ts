@@ -45,7 +45,7 @@ function commandsIn(): string[] {
     ...found(/:\s+relay ([a-z][^,"\n]+)/g).map(([, text]) => text),
     ...found(/run --rm agent ([^#\n]+)/g).map(([, text]) => text),
     ...inImages,
-    / "\/app\/relay.js", "(\w+)"/.exec(health)![1]!,
+    words(health.split(" CMD ")[1]!).split(" ").at(-1)!,
     ...inPods,
   ];
 }

@@ -33,7 +33,7 @@ interface Ran {
   readonly approval_id: string;
 }
 
-/** An expired request may stay pending for up to a minute. */
+/** Nobody decided it: it is pending until it expires, which may be recorded up to a minute late. */
 const UNDECIDED = /^(pending_approval|expired)$/;
 
 /** Callers of commands, of every kind. */
@@ -83,6 +83,7 @@ export function commandJobs(place: Place, record: CommandRecord): Job[] {
     const { command_id } = note(started, 202, "a command to cancel");
     await work.rest(50 + dice.below(300));
     const path = pathOf(steady.id, command_id);
+    late(steady.id, command_id, /^(cancelled|succeeded|lost|failed)$/);
     const answer = await client("POST", `${path}/cancel`);
     oneOf(answer, [200, 409], "a cancel");
     if (answer.status === 200) late(steady.id, command_id, /^(cancelled|lost|failed)$/);

@@ -72,11 +72,9 @@ export class Disturber {
   async #killRelay(): Promise<string> {
     const { work } = this.place;
     work.pause();
-    try {
-      return await this.#killAndStart();
-    } finally {
-      work.resume();
-    }
+    const took = await this.#killAndStart();
+    work.resume();
+    return took;
   }
 
   async #killAndStart(): Promise<string> {

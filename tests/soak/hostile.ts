@@ -21,7 +21,7 @@ const STALLS: readonly string[] = [
   'Transfer-Encoding: chunked\r\n\r\n5\r\n{"ema\r\n',
   "",
 ];
-/** Bytes that are not a valid HTTP request. */
+/** Requests that are malformed or too long. */
 const GARBAGE: readonly string[] = [
   "\x00\x01\x02\x03\r\n\r\n",
   "GET / HTTP/9.9\r\n\r\n",

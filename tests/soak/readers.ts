@@ -106,7 +106,7 @@ export function slowReaderJobs({ relay, work }: Place, key: string): Job[] {
       if (wire === null) return;
       try {
         while (!work.over) {
-          const messages = await wire.read(SLOW_BYTES);
+          const messages = await Promise.race([wire.read(SLOW_BYTES), work.ended]);
           if (messages === null) return;
           for (const { kind, id, data } of messages) {
             if (kind === "hello" && last !== null && !data.recovered) {

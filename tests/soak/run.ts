@@ -109,8 +109,9 @@ async function soak(
     for (const { kind, atS } of planOf(seconds, dice)) {
       await work.rest((atS - sinceS()) * 1000);
       if (kind === "relay killed") checkpoints.splice(1, 1, await checkpointOf(owner));
-      const mark = { kind, atS: sinceS(), about: await disturber.do(kind) };
+      const mark = { kind, atS: sinceS(), about: "failed" };
       marks.push(mark);
+      mark.about = await disturber.do(kind);
       tell(`${mark.atS.toFixed(0)} s: ${kind}, ${mark.about}`);
     }
     await work.rest((seconds - sinceS()) * 1000);
@@ -128,15 +129,15 @@ async function soak(
     work.record(atRest.faults);
     deliveries = atRest.deliveries;
   } catch (error) {
-    endedS = Math.min(seconds, sinceS());
     tell(relay.lines.join("\n"));
     work.record([`the soak broke off: ${error instanceof Error ? error.stack : error}`]);
     await work.end();
     await sampling;
+    endedS = Math.min(seconds, sinceS());
   }
   return {
     seconds: endedS,
-    samples: [...sampler.samples],
+    samples: sampler.samples,
     marks,
     faults: work.faults,
     jobs: work.times,

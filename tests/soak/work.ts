@@ -1,7 +1,7 @@
 import { type Answer, type Client, UnreachedError } from "../clients/status_client.ts";
 import type { Random } from "../support/random.ts";
 
-/** Faults that are kept with their words; the others are only counted. */
+/** Kinds of wrong answers that are kept with their words; others are only counted. */
 const FAULTS_KEPT = 100;
 
 /** After a large step back of the relay's clock agents refuse its verdicts, and link again. */
@@ -45,6 +45,11 @@ export class Work {
     return [...answers, ...this.#found];
   }
 
+  /** Resolves when all is over. */
+  readonly ended = new Promise<null>((resolve) =>
+    this.#over.signal.addEventListener("abort", () => resolve(null))
+  );
+
   get over(): boolean {
     return this.#over.signal.aborted;
   }
@@ -60,7 +65,7 @@ export class Work {
 
   /** Adds faults that an examination found, however many. */
   record(found: readonly string[]): void {
-    this.#found.push(...found);
+    for (const fault of found) this.#found.push(fault);
   }
 
   begin(jobs: readonly Job[]): void {
@@ -124,6 +129,7 @@ export class Work {
     await this.rest(everyMs * this.dice.unit());
     while (!this.over) {
       await this.#gate;
+      if (this.over) return;
       const outages = this.#outages;
       const beganMs = performance.now();
       try {

@@ -16,7 +16,7 @@ const official = name === "client"
 const came = Promise.withResolvers<URLSearchParams>();
 const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
   came.resolve(new URL(request.url).searchParams);
-  // The browser asks for no icon, which it could do after this server has ended.
+  // Without an icon, the browser asks for /favicon.ico, maybe after this server has ended.
   const page = `<!doctype html><link rel="icon" href="data:,">Back at the client`;
   return new Response(page, { headers: { "content-type": "text/html" } });
 });
