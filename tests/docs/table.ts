@@ -133,6 +133,12 @@ export const CHECKS: readonly Row[] = [
   ["secrets.md", "relay secret rotate        #", RUN],
   ["secrets.md", "relay signing-keys rotate", RUN],
   ["shield.md", '"web-restarts"', SAMPLES],
+  [
+    "speed.md",
+    "deno task bench read",
+    names("it takes minutes; the gate runs every benchmark for a second"),
+  ],
+  ["speed.md", "deno task bench:paired", names("it takes minutes, and needs another work tree")],
   ["streams.md", "/api/events?types=", RUN],
   ["streams.md", "event: changed", RUN],
   ["streams.md", "async function* messages", "tests/e2e/streams_test.ts"],
