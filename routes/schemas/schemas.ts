@@ -253,7 +253,7 @@ const MailText = z.string().overwrite((text) => canonicalEmail(text) ?? "").max(
 /** A new email, in lower case. */
 export const Email = MailText
   .meta({ format: "email", pattern: z.regexes.email.source })
-  .pipe(z.email().regex(MAILBOX, "Invalid email address"));
+  .pipe(z.email({ abort: true }).regex(MAILBOX, "Invalid email address"));
 
 /** The email of an existing account, which may exceed the length limits of new ones. */
 export const KnownEmail = MailText
