@@ -62,6 +62,7 @@ export class Disturber {
       case "clock stepped": {
         const seconds = STEPS_S[this.#steps++ % STEPS_S.length]!;
         if (seconds < -VERDICT_S) work.expectRelinks();
+        if (seconds > 0) work.expectLate();
         await relay.step(seconds);
         return `${seconds > 0 ? "+" : ""}${seconds} s`;
       }

@@ -7,6 +7,9 @@ const FAULTS_KEPT = 100;
 /** After a large step back of the relay's clock agents refuse its verdicts, and link again. */
 const RELINK = /AGENT_OFFLINE|UNAVAILABLE|COMMAND_LOST/;
 const RELINKED_MS = 20_000;
+/** After a step forward the time of what was under way is over. */
+const LATE = /did not answer in time/;
+const STEPPED_MS = 1_000;
 
 /** Something that is done again and again. */
 export interface Job {
@@ -30,6 +33,8 @@ export class Work {
   #outages = 0;
   /** When agents are linked again that had to link again. */
   #relinkedMs = 0;
+  /** When the relay knows that its clock was stepped forward. */
+  #steppedMs = 0;
   /** Answers since the last look. */
   answered = 0;
   /** Answers of everybody's jobs, by name. */
@@ -98,6 +103,11 @@ export class Work {
     this.#relinkedMs = performance.now() + RELINKED_MS;
   }
 
+  /** What is under way now may be refused, because its time is over by the relay's clock. */
+  expectLate(): void {
+    this.#steppedMs = performance.now() + STEPPED_MS;
+  }
+
   /** Resolves while there is a relay. */
   ready(): Promise<void> {
     return this.#gate;
@@ -139,7 +149,8 @@ export class Work {
         // A broken connection is what a crash looks like; an answer must still be the right one.
         const isCrash = error instanceof UnreachedError && outages !== this.#outages;
         const isRelink = beganMs < this.#relinkedMs && RELINK.test((error as Error).message);
-        if (!isCrash && !isRelink) this.fault(name, error);
+        const isLate = beganMs < this.#steppedMs && LATE.test((error as Error).message);
+        if (!isCrash && !isRelink && !isLate) this.fault(name, error);
       }
       await this.rest(everyMs * (0.5 + this.dice.unit()));
     }
