@@ -105,10 +105,10 @@ export const EVENTS: Readonly<Record<string, (walk: Walk) => Promise<void>>> = {
     }
 
     const lines = walk.text('"type":"follow"').trim().split("\n");
+    const { body: agent } = await world.owner.api<{ id: string }>("GET", "/api/v1/agents/web-1");
     const socket = new WebSocket(`${world.url.replace("http", "ws")}/ws`, {
       protocols: ["relay.events.v1", `relay.bearer.${world.key}`],
     });
-    const { body: agent } = await world.owner.api<{ id: string }>("GET", "/api/v1/agents/web-1");
     const sent = lines[0]!.slice(2).replace("cmd_1", command_id!).replace("agt_1", agent.id);
     const wanted = lines.slice(1).map((line) => line.slice(2));
     socket.onopen = () => socket.send(sent);
