@@ -4,7 +4,7 @@ import { readSettings, type Settings } from "../context/context.ts";
 import { type Clock, type Log, systemClock, systemLog } from "../ports/ports.ts";
 import { onStopSignal } from "./process.ts";
 import { UsageError } from "./arguments.ts";
-import { programArguments } from "./program.ts";
+import { programArguments, V8_FLAGS } from "./program.ts";
 
 const INSTANCES_MIN = 2;
 const INSTANCES_MAX = 16;
@@ -13,8 +13,6 @@ const RESTART_MIN_MS = 1_000;
 const RESTART_MAX_MS = 30_000;
 /** An instance that ran this long has recovered: its next restart waits for the shortest time again. */
 const RECOVERED_MS = 60_000;
-/** As the task `start` runs the relay. An executable has it built in. */
-const V8_FLAGS = "--v8-flags=--max-semi-space-size=16";
 
 /** A process that runs `relay serve`. */
 export interface InstanceProcess {

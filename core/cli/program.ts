@@ -5,6 +5,12 @@ const LINE_LENGTH_MAX = 4_000;
 /** The time that a program gets to end after SIGTERM. */
 const STOP_MS = 6_000;
 
+/**
+ * How a relay is run from source; an executable has it built in. Young garbage gets room, so that less of it is
+ * copied: 4 MiB from the start, and at most 16.
+ */
+export const V8_FLAGS = "--v8-flags=--min-semi-space-size=4,--max-semi-space-size=16";
+
 /** A child process that runs this program with another command. */
 export interface Program {
   readonly pid: number;

@@ -1,3 +1,5 @@
+import { V8_FLAGS } from "../../core/cli/program.ts";
+
 /** Processes and figures that the benchmarks share. */
 export interface Measured {
   readonly answered: number;
@@ -11,8 +13,6 @@ export interface Measured {
 export const HERE = new URL(".", import.meta.url).pathname;
 /** The repository. */
 export const ROOT = new URL("../../", import.meta.url).pathname;
-/** As the task `start` runs the relay: young garbage gets room, so that less of it is copied. */
-export const V8_FLAGS = "--v8-flags=--max-semi-space-size=16";
 const children: { kill(signal: Deno.Signal): unknown }[] = [];
 
 /** A child process that is ready. */

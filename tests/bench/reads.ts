@@ -3,7 +3,7 @@ import { figure } from "./figures.ts";
 import { get, HERE, post, residentKiB, start } from "./parts.ts";
 import { report, rounds } from "./rounds.ts";
 import { CONNECTIONS, sized } from "./size.ts";
-import { type Target, withAgent } from "./target.ts";
+import { type Loaded, type Target, withAgent } from "./target.ts";
 
 const BARE_PATH = get("/api/v1/agents/agt_1");
 /** The read of an organization's agent. */
@@ -117,12 +117,23 @@ export async function exec({ port, agentId, key }: Target): Promise<void> {
   }
 }
 
-/**
- * What an agent costs the relay in memory: what the second 2,000 add to the first. A relay that has just
- * started would count its own growth, one that has been busy would hide agents in what it freed.
- */
-export async function agentMemory({ base, pid }: Target): Promise<void> {
+/** What an agent costs the relay in memory. */
+export async function agentMemory(target: Target): Promise<void> {
   const count = sized(2000, 20);
+  const { idle, used } = await agentKiB(target, count);
+  figure("an agent after a command, resident", used, "KiB");
+  const shown = [idle, used].map((kib) => `${kib.toFixed(1)} KiB`);
+  console.log(`${count} agents: ${shown[0]} each idle, ${shown[1]} after a command each`);
+}
+
+/**
+ * KiB of a relay for each agent that is idle, and after a command: what the second `count` add to the first. A
+ * relay that has just started would count its own growth, one that has been busy would hide agents in what it freed.
+ */
+export async function agentKiB(
+  { base, pid }: Loaded,
+  count: number,
+): Promise<{ idle: number; used: number }> {
   const account = await signUp(base, 1000);
   const connect = async () => {
     const args = [base, account.key, `${count}`];
@@ -133,10 +144,7 @@ export async function agentMemory({ base, pid }: Target): Promise<void> {
   const ids = await connect();
   const idle = residentKiB(pid);
   await commandEach(base, ids, account.key);
-  const after = residentKiB(pid);
-  const each = (kib: number) => `${((kib - before) / ids.length).toFixed(1)} KiB`;
-  figure("an agent after a command, resident", (after - before) / ids.length, "KiB");
-  console.log(`${count} agents: ${each(idle)} each idle, ${each(after)} after a command each`);
+  return { idle: (idle - before) / count, used: (residentKiB(pid) - before) / count };
 }
 
 async function commandEach(base: string, ids: readonly string[], key: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { makeChunks } from "../build/make_bundle.ts";
-import { startProgram } from "../../core/cli/program.ts";
+import { startProgram, V8_FLAGS } from "../../core/cli/program.ts";
 import { freePort } from "../cluster/denokv.ts";
 import { START_MS, withFolder } from "../support/processes.ts";
 import { signUp } from "./client.ts";
@@ -11,6 +11,9 @@ const PROGRAM = `file://${ROOT}main.ts`;
 const RUNS = sized(15, 2);
 /** The pause between two requests to a server that does not listen yet, in ms. */
 const POLL_MS = 5;
+
+/** As the task `start` and the executable run the program. */
+const AS_BUILT = ["-A", V8_FLAGS];
 
 /** Starts something and resolves to the ms from its start until it was ready. */
 type Start = () => Promise<number>;
@@ -33,7 +36,7 @@ export const benchStart = (): Promise<void> =>
         "relay serve, ready": () => toReady(PROGRAM, `${folder}/served`),
         "relay serve from its parts, ready": () => toReady(parts, `${folder}/served`),
         "relay agent, to its link": agentOf(PROGRAM),
-        "relay agent from its parts, to its link": agentOf(parts),
+        "relay agent from its parts, to its link": agentOf(parts, AS_BUILT),
       };
       const took = new Map(Object.keys(starts).map((name) => [name, [] as number[]]));
       for (let run = -1; run < RUNS; run++) {
@@ -55,21 +58,29 @@ export const benchStart = (): Promise<void> =>
   });
 
 /** From the start of the relay, whose program is at the address `main`, to the first 200 of /healthz, on the store of a first day. */
-export async function toHealthz(main: string, folder: string): Promise<number> {
+export async function toHealthz(
+  main: string,
+  folder: string,
+  permissions = AS_BUILT,
+): Promise<number> {
   await makeStore(main, folder);
   const port = freePort();
   const startedMs = performance.now();
-  const relay = startRelay(main, folder, port);
+  const relay = startRelay(main, folder, port, permissions);
   const ms = await firstAnswer(`http://127.0.0.1:${port}/healthz`) - startedMs;
   await relay.kill();
   return ms;
 }
 
 /** The same until it serves everything. */
-export async function toReady(main: string, folder: string): Promise<number> {
+export async function toReady(
+  main: string,
+  folder: string,
+  permissions = AS_BUILT,
+): Promise<number> {
   await makeStore(main, folder);
   const startedMs = performance.now();
-  const relay = startRelay(main, folder, 0);
+  const relay = startRelay(main, folder, 0, permissions);
   await relay.line(READY, START_MS);
   const ms = performance.now() - startedMs;
   await relay.kill();
@@ -78,9 +89,10 @@ export async function toReady(main: string, folder: string): Promise<number> {
 
 const READY = / is ready at (\S+)$/;
 
-const startRelay = (main: string, folder: string, port: number) =>
+const startRelay = (main: string, folder: string, port: number, permissions = AS_BUILT) =>
   startProgram(["serve"], {
     main,
+    permissions,
     env: { RELAY_KV: `${folder}/relay.kv`, RELAY_HOST: "127.0.0.1", RELAY_PORT: `${port}` },
   });
 
@@ -102,7 +114,7 @@ async function makeStore(main: string, folder: string): Promise<void> {
 export async function withRelay(
   main: string,
   folder: string,
-  use: (agentOf: (main: string) => Start) => Promise<void>,
+  use: (agentOf: (main: string, permissions?: string[]) => Start) => Promise<void>,
 ): Promise<void> {
   await Deno.mkdir(folder);
   const relay = startRelay(main, folder, 0);
@@ -110,20 +122,22 @@ export async function withRelay(
     const [, base] = await relay.line(READY, START_MS);
     const { key } = await signUp(base!, 0);
     const env = { RELAY_URL: base!, RELAY_TOKEN: key };
-    await use((program) => () => toLink(program, folder, env));
+    await use((program, permissions) => () => toLink(program, folder, env, permissions));
   } finally {
     await relay.stop();
   }
 }
 
-async function toLink(
+/** From the start of an agent, whose state is in `folder`, until it is linked with the relay that `env` names. */
+export async function toLink(
   main: string,
   folder: string,
   env: Readonly<Record<string, string>>,
+  permissions = ["-A"],
 ): Promise<number> {
   const startedMs = performance.now();
   const args = ["agent", "--name", "started", "--state", `${folder}/agent`];
-  const agent = startProgram(args, { main, env });
+  const agent = startProgram(args, { main, env, permissions });
   await agent.line(/^connected to /, START_MS);
   const ms = performance.now() - startedMs;
   await agent.stop();
@@ -144,7 +158,7 @@ async function toBareAnswer(): Promise<number> {
 }
 
 /** How long a program runs. */
-async function toEnd(args: readonly string[]): Promise<number> {
+export async function toEnd(args: readonly string[]): Promise<number> {
   const startedMs = performance.now();
   await new Deno.Command(Deno.execPath(), { args: [...args] }).output();
   return performance.now() - startedMs;

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import project from "../../deno.json" with { type: "json" };
 import { clientOf } from "../clients/status_client.ts";
 import { makeBundle, makeChunks } from "./make_bundle.ts";
-import { programArguments } from "../../core/cli/program.ts";
+import { programArguments, V8_FLAGS } from "../../core/cli/program.ts";
 import { makeKey, signUpOwner, START_MS, startMain, withFolder } from "../support/processes.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -103,6 +103,14 @@ Deno.test("build: the executable has the features of Deno with which the program
   const features = (words: readonly string[]) =>
     words.filter((word) => word.startsWith("--unstable-"));
   assert.deepEqual(features(BUILD), features(programArguments([], {})));
+});
+
+Deno.test("build: the tasks, the executable and the image give a relay the same heap", async () => {
+  const { start, dev, build } = project.tasks;
+  const image = await Deno.readTextFile(`${ROOT}deploy/Dockerfile`);
+  for (const text of [start.command, dev.command, build.command, image]) {
+    assert.deepEqual(text.match(/--v8-flags=[^\s"]+/g), [V8_FLAGS]);
+  }
 });
 
 Deno.test("build: the executable links with all its modules on any base runtime", async () => {

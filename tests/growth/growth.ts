@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { V8_FLAGS } from "../../core/cli/program.ts";
 import type { Measured } from "./measure.ts";
 import { ROWS } from "./rows.ts";
 import { mergedWith, tablesOf, withTables } from "./table.ts";
@@ -56,7 +57,7 @@ if (values.write) {
 
 async function inItsOwnProcess(row: string, size: number): Promise<Measured> {
   const script = new URL("measure.ts", import.meta.url).pathname;
-  const flags = ["run", "-A", "--no-check", "--v8-flags=--max-semi-space-size=16"];
+  const flags = ["run", "-A", "--no-check", V8_FLAGS];
   const args = [...flags, script, row, `${size}`, folder, quick ? "quick" : "whole"];
   const child = new Deno.Command(Deno.execPath(), { args, stderr: "inherit" });
   const { success, stdout } = await child.output();

@@ -1,4 +1,4 @@
-import type { Program } from "../../core/cli/program.ts";
+import { type Program, V8_FLAGS } from "../../core/cli/program.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { START_MS, startMain } from "../support/processes.ts";
 
@@ -7,7 +7,7 @@ const INSIDE = new URL("inside.ts", import.meta.url).pathname;
 const FLAGS = [
   "-A",
   "--no-check",
-  "--v8-flags=--max-semi-space-size=16,--expose-gc",
+  `${V8_FLAGS},--expose-gc`,
   `--preload=${INSIDE}`,
 ];
 /** Longer than the relay's looks at the clock. */

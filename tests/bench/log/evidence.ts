@@ -1,4 +1,5 @@
 import { verifyEvidence } from "../../../docs/verify.ts";
+import { V8_FLAGS } from "../../../core/cli/program.ts";
 import { readSettings } from "../../../core/context/settings.ts";
 import { eventJson, type EventType, OWN_EVENTS } from "../../../core/events/emit.ts";
 import { systemClock, systemPorts } from "../../../core/ports/system.ts";
@@ -16,7 +17,6 @@ import {
   startRelayProcess,
 } from "../../support/processes.ts";
 import { figure } from "../figures.ts";
-import { V8_FLAGS } from "../parts.ts";
 import { sized } from "../size.ts";
 import { fillLog } from "./fill.ts";
 
