@@ -43,9 +43,7 @@ export async function exchange(
       const { connection } = holder;
       const timing = timingOf(url, connection, sentMs, answeredMs);
       if (reader.hasHead) resolve(responseOf(reader, reason !== null, timing));
-      else {reject(
-          Object.assign(classifyFailure(reason, connection?.phase ?? "connect"), { timing }),
-        );}
+      else reject(failureOf(reason, connection, timing));
       if (reason !== null || connection === null || !reader.isReusable) pool.leave(to, holder);
       else if (connection.socket.writableLength === 0) pool.giveBack(to, connection, reader.idleMs);
       else setImmediate(() => giveBackWritten(connection));
@@ -111,6 +109,9 @@ function timingOf(
     first_byte: between(sentMs, answeredMs),
   };
 }
+
+const failureOf = (reason: Error | null, connection: Connection | null, timing: Timing) =>
+  Object.assign(classifyFailure(reason, connection?.phase ?? "connect"), { timing });
 
 function responseOf(
   reader: ResponseReader,

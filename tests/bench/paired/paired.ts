@@ -1,4 +1,4 @@
-import { endAll, ROOT } from "../parts.ts";
+import { endAll, median, ROOT } from "../parts.ts";
 import { type Loaded, openRelay } from "../target.ts";
 import { benchmarks } from "./benchmarks.ts";
 import type { Run, Side } from "./side.ts";
@@ -6,7 +6,7 @@ import type { Run, Side } from "./side.ts";
 /**
  * This repository beside another checkout of it, by turns in one run:
  * `bench:paired --against FOLDER [--rounds 9] [--seconds 2] [NAME…]`. For each benchmark it prints the geometric
- * mean of the speed ratios (above 1: this one is faster) and its 95 % interval.
+ * mean of the speed ratios (above 1: this one is faster), its 95 % interval, and their median.
  */
 const option = (name: string, otherwise?: string): string => {
   const at = Deno.args.indexOf(`--${name}`);
@@ -63,7 +63,12 @@ async function compare(title: string, run: Run): Promise<void> {
   }
   const [low, mean, high] = interval(ratios).map((ratio) => ratio.toFixed(3));
   const shown = ratios.map((ratio) => ratio.toFixed(2)).join(" ");
-  console.log(`${title.padEnd(32)} ratio ${mean}, 95 % interval ${low} to ${high}   (${shown})`);
+  const middle = median(ratios).toFixed(3);
+  console.log(
+    `${
+      title.padEnd(32)
+    } ratio ${mean}, 95 % interval ${low} to ${high}, median ${middle}   (${shown})`,
+  );
 }
 
 /** The geometric mean of some ratios and its 95 % interval, by Student's distribution of their logarithms. */
