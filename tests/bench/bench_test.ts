@@ -42,7 +42,7 @@ Deno.test("bench:paired: an unknown name is refused with every known one, before
   const { code, stderr } = await run("paired/paired.ts", "--against", ".", "shield", "nope");
   eq(code, 2);
   ok(
-    /no benchmark nope\. There are: read, organizations, exec, mcp, webhooks, shield, start, streams, batches, memory/
+    /no benchmark nope\. There are: read, organizations, exec, mcp, webhooks, shield, start, memory, streams, batches/
       .test(
         stderr,
       ),

@@ -11,7 +11,7 @@ import {
 
 /**
  * An agent that answers every command at once and runs nothing. Arguments: url, token (empty for the
- * bare relay), number of agents. Prints the agents' ids once all are welcome.
+ * bare relay), number of agents. Prints the agents' ids once all are welcome, and ends with their links.
  */
 const [url, token, count = "1"] = Deno.args as [string, string, string?];
 const ids: string[] = [];
@@ -19,10 +19,13 @@ const ids: string[] = [];
 async function connect(n: number): Promise<void> {
   const key = privateKeyOf(crypto.getRandomValues(new Uint8Array(32)));
   const nonce = Buffer.from(crypto.getRandomValues(new Uint8Array(18))).toString("base64url");
-  let agentId = "";
+  let agentId = "", beating: ReturnType<typeof setInterval> | undefined;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const socket = dial(url, token, {
-    closed: ({ code, reason }) => reject(new Error(`closed: ${code} ${reason}`)),
+    closed: ({ code, reason }) => {
+      clearInterval(beating);
+      reject(new Error(`closed: ${code} ${reason}`));
+    },
     message,
   });
   function message(data: string | null) {
@@ -55,7 +58,7 @@ async function connect(n: number): Promise<void> {
     }
   }
   await promise;
-  if (token) setInterval(() => socket.send('{"type":"heartbeat","status":"ok"}'), 30_000);
+  if (token) beating = setInterval(() => socket.send('{"type":"heartbeat","status":"ok"}'), 30_000);
 }
 
 /** What a command that writes "ok" and exits with 0 gives. */

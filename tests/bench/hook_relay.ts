@@ -19,6 +19,7 @@ import { wallMs } from "./wall.ts";
  */
 const [url, count, holeUrl, holes] = Deno.args as [string, string, string, string];
 const folder = await Deno.makeTempDir({ prefix: "relay-bench-" });
+Deno.addSignalListener("SIGTERM", end);
 const config = {
   plans: { starter: { requests_per_minute: null } },
   limits: { public_per_minute: null },
@@ -108,8 +109,12 @@ for await (const line of linesOf(Deno.stdin.readable)) {
   const heapBytes = memoryUsage().heapUsed;
   console.log(JSON.stringify({ tookMs, cpuMs: (used.user + used.system) / 1000, heapBytes }));
 }
-Deno.removeSync(folder, { recursive: true });
-Deno.exit(0);
+end();
+
+function end(): never {
+  Deno.removeSync(folder, { recursive: true });
+  Deno.exit(0);
+}
 
 async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
   let text = "";

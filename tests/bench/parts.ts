@@ -25,8 +25,8 @@ export interface Started<T> {
 }
 
 /**
- * Starts `script`, which is relative to this folder or absolute, with the packages of `config`, and waits for the
- * JSON line that it prints when it is ready.
+ * Starts `script`, which is relative to this folder or absolute, with the packages of `config` and these flags of V8,
+ * and waits for the JSON line that it prints when it is ready.
  */
 export async function start<T>(
   script: string,
@@ -34,13 +34,14 @@ export async function start<T>(
   env: Record<string, string> = {},
   config = `${ROOT}deno.json`,
   stdin: "null" | "piped" = "null",
+  flags = V8_FLAGS,
 ): Promise<Started<T>> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
       "-A",
       "--no-check",
-      `${V8_FLAGS},--expose-gc`,
+      `${flags},--expose-gc`,
       "--config",
       config,
       new URL(script, import.meta.url).pathname,
@@ -148,6 +149,15 @@ export const post = (
 
 export const median = (numbers: readonly number[]): number =>
   [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!;
+
+/** How long the threads of a process were on a processor, in ms. */
+export function cpuMsOf(pid: number): number {
+  const fields = Deno.readTextFileSync(`/proc/${pid}/stat`).split(") ")[1]!.split(" ");
+  const [user, system] = [fields[11], fields[12]];
+  return (Number(user) + Number(system)) * TICK_MS;
+}
+/** The unit of times in /proc. */
+const TICK_MS = 10;
 
 /** Resident memory of a process, in KiB. */
 export function residentKiB(pid: number): number {

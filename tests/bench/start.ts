@@ -67,9 +67,11 @@ export async function toHealthz(
   const port = freePort();
   const startedMs = performance.now();
   const relay = startRelay(main, folder, port, permissions);
-  const ms = await firstAnswer(`http://127.0.0.1:${port}/healthz`) - startedMs;
-  await relay.kill();
-  return ms;
+  try {
+    return await firstAnswer(`http://127.0.0.1:${port}/healthz`, relay.ended) - startedMs;
+  } finally {
+    await relay.kill();
+  }
 }
 
 /** The same until it serves everything. */
@@ -81,10 +83,12 @@ export async function toReady(
   await makeStore(main, folder);
   const startedMs = performance.now();
   const relay = startRelay(main, folder, 0, permissions);
-  await relay.line(READY, START_MS);
-  const ms = performance.now() - startedMs;
-  await relay.kill();
-  return ms;
+  try {
+    await relay.line(READY, START_MS);
+    return performance.now() - startedMs;
+  } finally {
+    await relay.kill();
+  }
 }
 
 const READY = / is ready at (\S+)$/;
@@ -105,9 +109,12 @@ async function makeStore(main: string, folder: string): Promise<void> {
     throw error;
   }
   const relay = startRelay(main, folder, 0);
-  const [, base] = await relay.line(READY, START_MS);
-  await signUp(base!, 0);
-  await relay.stop();
+  try {
+    const [, base] = await relay.line(READY, START_MS);
+    await signUp(base!, 0);
+  } finally {
+    await relay.stop();
+  }
 }
 
 /** Runs a relay, and `use` with the start of an agent that has an account there. */
@@ -138,10 +145,12 @@ export async function toLink(
   const startedMs = performance.now();
   const args = ["agent", "--name", "started", "--state", `${folder}/agent`];
   const agent = startProgram(args, { main, env, permissions });
-  await agent.line(/^connected to /, START_MS);
-  const ms = performance.now() - startedMs;
-  await agent.stop();
-  return ms;
+  try {
+    await agent.line(/^connected to /, START_MS);
+    return performance.now() - startedMs;
+  } finally {
+    await agent.stop();
+  }
 }
 
 async function toBareAnswer(): Promise<number> {
@@ -149,27 +158,34 @@ async function toBareAnswer(): Promise<number> {
   const args = ["run", "-A", "--no-check", `${HERE}bare_http.ts`];
   const child = new Deno.Command(Deno.execPath(), { args, stdin: "null", stdout: "piped" }).spawn();
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const { port } = JSON.parse((await reader.read()).value!);
-  const ms = await firstAnswer(`http://127.0.0.1:${port}/api/v1/agents/a`) - startedMs;
-  child.kill("SIGKILL");
-  await reader.cancel();
-  await child.status;
-  return ms;
+  try {
+    const { port } = JSON.parse((await reader.read()).value!);
+    const url = `http://127.0.0.1:${port}/api/v1/agents/a`;
+    return await firstAnswer(url, child.status) - startedMs;
+  } finally {
+    child.kill("SIGKILL");
+    await reader.cancel();
+    await child.status;
+  }
 }
 
-/** How long a program runs. */
+/** How long a program runs. @throws {Error} when it fails */
 export async function toEnd(args: readonly string[]): Promise<number> {
   const startedMs = performance.now();
-  await new Deno.Command(Deno.execPath(), { args: [...args] }).output();
+  const { success } = await new Deno.Command(Deno.execPath(), { args: [...args] }).output();
+  if (!success) throw new Error(`deno ${args.join(" ")} failed`);
   return performance.now() - startedMs;
 }
 
-/** The time of the first 200 of an address, where nobody may listen yet. */
-async function firstAnswer(url: string): Promise<number> {
-  for (;;) {
+/** The time of the first 200 of a server that may not listen yet. @throws {Error} when it ends before */
+async function firstAnswer(url: string, ended: Promise<unknown>): Promise<number> {
+  let over = false;
+  ended.then(() => over = true);
+  while (!over) {
     const answer = await fetch(url).catch(() => null);
     await answer?.body?.cancel();
     if (answer?.ok) return performance.now();
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
+  throw new Error(`${url}: the server has ended`);
 }

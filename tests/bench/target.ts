@@ -1,4 +1,5 @@
 import { signUp, type Tenant, untilOffline } from "./client.ts";
+import { V8_FLAGS } from "../../core/cli/program.ts";
 import { ROOT, start } from "./parts.ts";
 
 /** A relay with one organization and an agent that answers. */
@@ -19,14 +20,16 @@ export async function openTarget(): Promise<Target> {
   return { ...await openRelay(ROOT), barePort: bare.ready.port };
 }
 
-/** Starts the relay of the repository at `root`. */
-export async function openRelay(root: string): Promise<Loaded> {
+/** Starts the relay of the repository at `root`, with these flags of V8. */
+export async function openRelay(root: string, flags = V8_FLAGS): Promise<Loaded> {
   const script = `${root}tests/bench/relay.ts`;
   const { ready: { port }, child } = await start<{ port: number }>(
     script,
     [],
     {},
     `${root}deno.json`,
+    "null",
+    flags,
   );
   const base = `http://127.0.0.1:${port}`;
   return { base, port, pid: child.pid, ...await withAgent(base, 0) };

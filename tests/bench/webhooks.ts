@@ -1,3 +1,4 @@
+import { V8_FLAGS } from "../../core/cli/program.ts";
 import { figure } from "./figures.ts";
 import { lines, median, residentKiB, ROOT, start, type Started } from "./parts.ts";
 import { sized } from "./size.ts";
@@ -122,10 +123,18 @@ export async function startSender(
   { hole }: Receiver,
   holes: number,
   root = ROOT,
+  flags = V8_FLAGS,
 ): Promise<Sender> {
   const args = [url, `${count}`, `http://localhost:${hole}/`, `${holes}`];
   const script = `${root}tests/bench/hook_relay.ts`;
-  const relay: Started<unknown> = await start(script, args, {}, `${root}deno.json`, "piped");
+  const relay: Started<unknown> = await start(
+    script,
+    args,
+    {},
+    `${root}deno.json`,
+    "piped",
+    flags,
+  );
   const answers = lines<Cost>(relay);
   const stdin = relay.child.stdin.getWriter();
   return {

@@ -105,10 +105,10 @@ Deno.test("build: the executable has the features of Deno with which the program
   assert.deepEqual(features(BUILD), features(programArguments([], {})));
 });
 
-Deno.test("build: the tasks, the executable and the image give a relay the same heap", async () => {
-  const { start, dev, build } = project.tasks;
+Deno.test("build: the tasks, the executable and the image give their relays the same heap", async () => {
+  const { start, dev, build, bench } = project.tasks;
   const image = await Deno.readTextFile(`${ROOT}deploy/Dockerfile`);
-  for (const text of [start.command, dev.command, build.command, image]) {
+  for (const text of [...[start, dev, build, bench].map(({ command }) => command), image]) {
     assert.deepEqual(text.match(/--v8-flags=[^\s"]+/g), [V8_FLAGS]);
   }
 });

@@ -1,11 +1,12 @@
-import { get, lines, measure, median, mustAll, start } from "../parts.ts";
+import { cpuMsOf, get, lines, measure, mustAll, start } from "../parts.ts";
 import { callOf, readOf } from "../reads.ts";
 import { toHealthz, toReady } from "../start.ts";
-import { BATCHES, openReaders, PLAIN, publisherOf, type Readers } from "../streams/burst.ts";
+import { BATCHES, PLAIN } from "../streams/burst.ts";
 import { type Loaded, withAgent } from "../target.ts";
 import type { Tenant } from "../client.ts";
 import type { Run, Side } from "./side.ts";
 import { agentsInMemory, agentStarts, runsOf, starts } from "./starts.ts";
+import { bursts, singles } from "./streams.ts";
 import { arrivals, type Receiver, type Sender, startSender } from "../webhooks.ts";
 
 /** What can be compared, by the name that chooses it, and by title. */
@@ -37,12 +38,12 @@ export const benchmarks = (
     "starts of an agent to its link": agentStarts(),
     "runs of --help": runsOf("--help"),
   },
+  memory: { "agents in a MiB": agentsInMemory(1_000) },
   streams: {
     "burst to 1,000 sockets": bursts(seconds, PLAIN),
     "one event to 1,000 sockets": singles(seconds),
   },
-  batches: { "burst to sockets, in batches": bursts(seconds, BATCHES) },
-  memory: { "agents in a MiB": agentsInMemory(1_000) },
+  batches: { "burst to sockets, in batches if it can": bursts(seconds, BATCHES) },
 });
 
 /** Requests a second, by turns of some organizations, or of the first one. */
@@ -55,9 +56,10 @@ const requests = (
 async (side) => {
   const relay = await side.relay();
   const all = (await tenantsOf(relay)).map(requestOf);
+  const beforeMs = cpuMsOf(relay.pid);
   const run = await measure(relay.port, connections, seconds, all);
   mustAll(run, "200");
-  return run.perSecond;
+  return { per: run.perSecond, cpuMs: (cpuMsOf(relay.pid) - beforeMs) / run.answered };
 };
 
 const command = ({ agentId, key }: Tenant) =>
@@ -90,43 +92,13 @@ function webhooks(seconds: number, scheme: "http" | "https"): Run {
     receiver ??= start<Receiver>("hook_receiver.ts").then(({ ready }) => ready);
     const there = await receiver;
     const url = `${scheme}://localhost:${there[scheme]}/`;
-    if (!senders.has(side)) senders.set(side, startSender(url, hooks, there, 0, side.root));
-    const { tookMs } = await (await senders.get(side)!).commit(events, "delivered");
+    if (!senders.has(side)) {
+      senders.set(side, startSender(url, hooks, there, 0, side.root, side.flags));
+    }
+    const { tookMs, cpuMs } = await (await senders.get(side)!).commit(events, "delivered");
     const came = (await arrivals(there, hooks * events)).length;
     if (came !== hooks * events) throw new Error(`${came} of ${hooks * events} deliveries came`);
-    return came / tookMs * 1000;
-  };
-}
-
-/** Readers of each side at 1,000 WebSockets by this subprotocol, or by what the side has instead. */
-function readersBy(protocol: string): (side: Side) => Promise<Readers> {
-  const all = new Map<Side, Promise<Readers>>();
-  const open = async (side: Side) => {
-    const relay = await side.relay();
-    const known = await import(`file://${side.root}routes/http/protocols.ts`);
-    const has = Object.values(known).includes(protocol);
-    return await openReaders(publisherOf(relay), 1_000, has ? protocol : PLAIN);
-  };
-  return (side) => {
-    if (!all.has(side)) all.set(side, open(side));
-    return all.get(side)!;
-  };
-}
-
-/** Messages a second of a burst of events. */
-function bursts(seconds: number, protocol: string): Run {
-  const readersOf = readersBy(protocol);
-  return async (side) => await (await readersOf(side)).burst(Math.ceil(200 * seconds));
-}
-
-/** How often in a second one event could reach the last of 1,000 WebSockets: the median of many. */
-function singles(seconds: number): Run {
-  const readersOf = readersBy(PLAIN);
-  return async (side) => {
-    const readers = await readersOf(side);
-    const tookMs: number[] = [];
-    while (tookMs.length < 25 * seconds) tookMs.push(await readers.single());
-    return 1000 / median(tookMs);
+    return { per: came / tookMs * 1000, cpuMs: cpuMs / came };
   };
 }
 
@@ -135,7 +107,7 @@ function shield(seconds: number): Run {
   const judges = new Map<Side, Promise<{ next(): Promise<number> }>>();
   return async (side) => {
     if (!judges.has(side)) judges.set(side, startJudge(side.root, seconds));
-    return await (await judges.get(side)!).next();
+    return { per: await (await judges.get(side)!).next() };
   };
 }
 

@@ -1,12 +1,13 @@
 import { endAll, median, ROOT } from "../parts.ts";
-import { type Loaded, openRelay } from "../target.ts";
 import { benchmarks } from "./benchmarks.ts";
-import type { Run, Side } from "./side.ts";
+import { type Rate, type Run, type Side, sideOf } from "./side.ts";
 
 /**
  * This repository beside another checkout of it, by turns in one run:
  * `bench:paired --against FOLDER [--rounds 9] [--seconds 2] [NAME…]`. For each benchmark it prints the geometric
- * mean of the speed ratios (above 1: this one is faster), its 95 % interval, and their median.
+ * mean of the ratios of speed (above 1: this one is faster), its 95 % interval, and the median. Where the processor
+ * time of the relay is known, it prints the same for what one second of it does, which other work on the machine
+ * disturbs less.
  */
 const option = (name: string, otherwise?: string): string => {
   const at = Deno.args.indexOf(`--${name}`);
@@ -47,28 +48,27 @@ function fail(message: string): never {
   Deno.exit(2);
 }
 
-function sideOf(root: string): Side {
-  let relay: Promise<Loaded> | null = null;
-  return { root, relay: () => relay ??= openRelay(root) };
-}
-
 /** Runs both sides in each round, the first one by turns, after a round that does not count. */
 async function compare(title: string, run: Run): Promise<void> {
-  const ratios: number[] = [];
+  const speeds: number[] = [], savings: number[] = [];
   for (let round = -1; round < rounds; round++) {
     const order = round % 2 === 0 ? [0, 1] : [1, 0];
-    const rates = [0, 0];
-    for (const n of order) rates[n] = await run(sides[n]!);
-    if (round >= 0) ratios.push(rates[0]! / rates[1]!);
+    const all: Rate[] = [];
+    for (const n of order) all[n] = await run(sides[n]!);
+    if (round < 0) continue;
+    const [ours, theirs] = all as [Rate, Rate];
+    speeds.push(ours.per / theirs.per);
+    if (ours.cpuMs !== undefined) savings.push(theirs.cpuMs! / ours.cpuMs);
   }
-  const [low, mean, high] = interval(ratios).map((ratio) => ratio.toFixed(3));
+  print(title, speeds);
+  if (savings.length > 0) print(`${title}, by processor time`, savings);
+}
+
+function print(title: string, ratios: readonly number[]): void {
+  const [low, mean, high] = interval(ratios).map((ratio) => ratio.toFixed(2));
   const shown = ratios.map((ratio) => ratio.toFixed(2)).join(" ");
-  const middle = median(ratios).toFixed(3);
-  console.log(
-    `${
-      title.padEnd(32)
-    } ratio ${mean}, 95 % interval ${low} to ${high}, median ${middle}   (${shown})`,
-  );
+  const middle = median(ratios).toFixed(2);
+  console.log(`${title.padEnd(51)} ${mean} (${low} to ${high}), median ${middle} of ${shown}`);
 }
 
 /** The geometric mean of some ratios and its 95 % interval, by Student's distribution of their logarithms. */

@@ -2,12 +2,12 @@ import { endToo } from "../parts.ts";
 import { agentKiB } from "../reads.ts";
 import { toEnd, toLink, type toReady } from "../start.ts";
 import { openRelay } from "../target.ts";
-import type { Run, Side } from "./side.ts";
+import type { Rate, Run, Side } from "./side.ts";
 
-/** Starts in a second, one after the other, on a store of each side, as its task `start` runs it. */
+/** Starts in a second, one after the other, on a store of each side. */
 export function starts(start: typeof toReady): Run {
   const folderOf = folders();
-  return (side) => perSecond(start(mainOf(side), folderOf(side), permissionsOf(side)));
+  return (side) => perSecond(start(mainOf(side), folderOf(side), ["-A", side.flags]));
 }
 
 /** The same of an agent, to the relay of its side. */
@@ -24,12 +24,7 @@ export function agentStarts(): Run {
 export const runsOf = (...args: readonly string[]): Run => (side) =>
   perSecond(toEnd(["run", "-A", mainOf(side), ...args]));
 
-const perSecond = async (ms: Promise<number>): Promise<number> => 1000 / await ms;
-
-function permissionsOf({ root }: Side): string[] {
-  const { start } = JSON.parse(Deno.readTextFileSync(`${root}deno.json`)).tasks;
-  return ["-A", ...(/--v8-flags=[^\s"]+/.exec(JSON.stringify(start)) ?? [])];
-}
+const perSecond = async (ms: Promise<number>): Promise<Rate> => ({ per: 1000 / await ms });
 
 const mainOf = ({ root }: Side): string => `file://${root}main.ts`;
 
@@ -46,10 +41,12 @@ function folders(): (side: Side) => string {
 
 /** How many agents that have run a command take a MiB of a relay that runs for nothing else. */
 export function agentsInMemory(count: number): Run {
-  return async ({ root }) => {
-    const relay = await openRelay(root);
-    const { used } = await agentKiB(relay, count);
-    Deno.kill(relay.pid); // its agents end with it
-    return 1024 / used;
+  return async ({ root, flags }) => {
+    const relay = await openRelay(root, flags);
+    try {
+      return { per: 1024 / (await agentKiB(relay, count)).used };
+    } finally {
+      Deno.kill(relay.pid); // its agents end with it
+    }
   };
 }
