@@ -150,14 +150,15 @@ export const post = (
 export const median = (numbers: readonly number[]): number =>
   [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!;
 
+/** The unit of times in /proc. */
+const TICK_MS = 10;
+
 /** How long the threads of a process were on a processor, in ms. */
 export function cpuMsOf(pid: number): number {
   const fields = Deno.readTextFileSync(`/proc/${pid}/stat`).split(") ")[1]!.split(" ");
   const [user, system] = [fields[11], fields[12]];
   return (Number(user) + Number(system)) * TICK_MS;
 }
-/** The unit of times in /proc. */
-const TICK_MS = 10;
 
 /** Resident memory of a process, in KiB. */
 export function residentKiB(pid: number): number {

@@ -106,18 +106,22 @@ function webhooks(seconds: number, scheme: "http" | "https"): Run {
 function shield(seconds: number): Run {
   const judges = new Map<Side, Promise<{ next(): Promise<number> }>>();
   return async (side) => {
-    if (!judges.has(side)) judges.set(side, startJudge(side.root, seconds));
+    if (!judges.has(side)) judges.set(side, startJudge(side, seconds));
     return { per: await (await judges.get(side)!).next() };
   };
 }
 
-async function startJudge(root: string, seconds: number): Promise<{ next(): Promise<number> }> {
+async function startJudge(
+  { root, flags }: Side,
+  seconds: number,
+): Promise<{ next(): Promise<number> }> {
   const judge = await start(
     "paired/judge.ts",
     [root, `${seconds}`],
     {},
     `${root}deno.json`,
     "piped",
+    flags,
   );
   const rates = lines<number>(judge);
   const stdin = judge.child.stdin.getWriter();

@@ -6,8 +6,8 @@ import { type Rate, type Run, type Side, sideOf } from "./side.ts";
  * This repository beside another checkout of it, by turns in one run:
  * `bench:paired --against FOLDER [--rounds 9] [--seconds 2] [NAME…]`. For each benchmark it prints the geometric
  * mean of the ratios of speed (above 1: this one is faster), its 95 % interval, and the median. Where the processor
- * time of the relay is known, it prints the same for what one second of it does, which other work on the machine
- * disturbs less.
+ * time of the relay was measured, it prints the same for what the relay does in one second of it: other work on the
+ * machine disturbs that less.
  */
 const option = (name: string, otherwise?: string): string => {
   const at = Deno.args.indexOf(`--${name}`);

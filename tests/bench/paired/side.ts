@@ -12,9 +12,9 @@ export interface Side {
 
 /** What one side did. */
 export interface Rate {
-  /** How much in a second, or for a unit of another cost; more is better. */
+  /** How much in a second, or for a MiB of memory; more is better. */
   readonly per: number;
-  /** The processor time of the relay for each, in ms, if that says more. */
+  /** The processor time of the relay for each, in ms, where it was measured. */
   readonly cpuMs?: number;
 }
 
