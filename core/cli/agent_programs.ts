@@ -5,14 +5,19 @@ import type { AgentProgram, AgentPrograms } from "../ports/ports.ts";
 import { ownForm } from "./process.ts";
 
 const PLATFORM = `${Deno.build.os}-${Deno.build.arch}`;
-
+/** The main module of a program in parts. Their folder lies beside the bundle. */
+const PARTS_MAIN = "/chunks/main.js";
 const PLATFORM_NAME = /^[0-9a-z_-]{1,64}$/;
 
 /**
- * The programs in a folder, and the relay's own if it is a single file. Files are named by version and platform, such
- * as `relay-0.1.0-linux-x86_64`, and `relay-0.1.0.js` for a bundle.
+ * The programs in a folder, and the relay's own: the executable, or the bundle that it is or lies beside. Files are named
+ * by version and platform, such as `relay-0.1.0-linux-x86_64`, and `relay-0.1.0.js` for a bundle. `main` is the address
+ * of the relay's main module.
  */
-export function agentPrograms(folder: string | null): AgentPrograms {
+export function agentPrograms(
+  folder: string | null,
+  main: string = Deno.mainModule,
+): AgentPrograms {
   /** The digest of each file, with the size and the time of the change that it is of. */
   const digests = new Map<string, { readonly state: string; readonly sha256: string }>();
 
@@ -46,7 +51,7 @@ export function agentPrograms(folder: string | null): AgentPrograms {
       if (!PLATFORM_NAME.test(platform)) return null;
       const name = platform === ANY_PLATFORM ? `${version}.js` : `${version}-${platform}`;
       const file = platform.startsWith("windows-") ? `${name}.exe` : name;
-      for (const path of [folder && `${folder}/relay-${file}`, ownPath(version, platform)]) {
+      for (const path of [folder && `${folder}/relay-${file}`, ownPath(main, version, platform)]) {
         const program = path === null || path === "" ? null : await open(path);
         if (program !== null) return program;
       }
@@ -56,12 +61,12 @@ export function agentPrograms(folder: string | null): AgentPrograms {
 }
 
 /** The file of this program, if it is of that version and for that platform. */
-function ownPath(version: string, platform: string): string | null {
+function ownPath(main: string, version: string, platform: string): string | null {
   if (version !== VERSION) return null;
-  const form = ownForm();
-  if (form === "executable") return platform === PLATFORM ? Deno.execPath() : null;
-  const isFile = form === "bundle" && Deno.mainModule.startsWith("file:");
-  return isFile && platform === ANY_PLATFORM ? fileURLToPath(Deno.mainModule) : null;
+  if (Deno.build.standalone) return platform === PLATFORM ? Deno.execPath() : null;
+  if (platform !== ANY_PLATFORM || !main.startsWith("file:")) return null;
+  if (ownForm() === "bundle") return fileURLToPath(main);
+  return main.endsWith(PARTS_MAIN) ? fileURLToPath(new URL("../relay.js", main)) : null;
 }
 
 async function digestOf(path: string): Promise<string> {

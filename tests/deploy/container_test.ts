@@ -12,6 +12,9 @@ const words = (json: string): string[] => JSON.parse(json);
 /** The user of the image, if this test may become it. */
 const ROOT = getuid?.() === 0;
 const USER = Number(instructionOf(IMAGE, "USER").split(":")[0]);
+const CACHE = "/app/dist/cache";
+/** A relay that parses its parts takes 210 MiB; one that knows them takes 125. */
+const PARSED_MIB = 170;
 
 /** Copies what the build gets to see. */
 async function copyContext(folder: string): Promise<void> {
@@ -27,29 +30,45 @@ async function copyContext(folder: string): Promise<void> {
   ok(success);
 }
 
+/** Where a path of the build or an image is in a folder that stands for the image. */
+const placeIn = (folder: string, path: string) => path.replace(/^\/app(?=\/)/, folder);
+
+/** The variables that an ENV instruction sets. */
+const environmentOf = (folder: string, instruction: string): Record<string, string> =>
+  Object.fromEntries(
+    instruction.split(" ").map((pair) => {
+      const [name, value] = pair.split("=") as [string, string];
+      return [name, placeIn(folder, value)];
+    }),
+  );
+
 /** Runs the Deno commands of the build in a folder. */
 async function build(folder: string): Promise<void> {
-  const run = instructionOf(STAGES.get("build")!, "RUN");
-  for (const command of run.split(" && ").filter((each) => each.startsWith("deno "))) {
-    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: command.split(" ").slice(1),
-      cwd: folder,
-      env: { NO_COLOR: "1" },
-    }).output();
-    ok(success, new TextDecoder().decode(stderr));
+  let env: Record<string, string> = {};
+  for (const [instruction, value] of STAGES.get("build")!) {
+    if (instruction === "ENV") env = { ...env, ...environmentOf(folder, value) };
+    if (instruction !== "RUN") continue;
+    for (const command of value.split(" && ").filter((each) => each.startsWith("deno "))) {
+      const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+        args: command.split(/ +/).slice(1).map((word) => placeIn(folder, word)),
+        cwd: folder,
+        env: { NO_COLOR: "1", ...env },
+      }).output();
+      ok(success, new TextDecoder().decode(stderr));
+    }
   }
 }
 
-/** The file that a stage copies from the build to this path of its image. @throws {Error} when it copies none */
-function builtFor(stage: string, path: string): string {
+/** Where a path of an image is in the folder of the build. @throws {Error} when the image has no such path */
+function builtFor(folder: string, stage: string, path: string): string {
   const copies = STAGES.get(stage)!.map(([name, value]) =>
-    name === "COPY" ? /^--from=build \/build\/(\S+) (\S+)$/.exec(value) : null
+    name === "COPY" ? /^--from=build (\S+) (\S+)$/.exec(value) : null
   );
-  for (const copy of copies.filter((copy) => copy !== null)) {
-    const [, from, to] = copy;
-    if (path === to || path.startsWith(`${to}/`)) return from + path.slice(to!.length);
-  }
-  throw new Error(`the image ${stage} has no ${path}`);
+  const here = copies.some((copy) =>
+    copy !== null && copy[1] === copy[2] && `${path}/`.startsWith(`${copy[2]}/`)
+  );
+  if (!here) throw new Error(`the image ${stage} has no ${path}, or the build had it elsewhere`);
+  return placeIn(folder, path);
 }
 
 Deno.test("deploy/Dockerfile: what the build sees makes a program that serves as its user, and checks its own health", async () => {
@@ -60,25 +79,20 @@ Deno.test("deploy/Dockerfile: what the build sees makes a program that serves as
     const data = `${folder}/data`;
     await Deno.mkdir(data);
     if (ROOT) await Deno.chown(data, USER, USER);
-    const [environment] = IMAGE.filter(([name]) => name === "ENV").map(([, value]) => value);
-    const image = Object.fromEntries(environment!.split(" ").map((pair) => pair.split("=")));
+    const image = environmentOf(folder, instructionOf(IMAGE, "ENV"));
     eq(image.RELAY_HOST, "0.0.0.0");
     const env = {
       ...image,
       RELAY_HOST: "127.0.0.1",
       RELAY_PUBLIC_URL: "http://relay.example",
-      RELAY_KV: image.RELAY_KV.replace("/data", data),
+      RELAY_KV: image.RELAY_KV!.replace("/data", data),
       RELAY_PORT: `${freePort()}`,
-      // The image has no folder that it may write but its volume.
-      DENO_DIR: "/nowhere",
     };
     const start = (args: readonly string[]) => {
       const [program, ...rest] = args;
       eq(program, "/bin/deno");
       return new Deno.Command(Deno.execPath(), {
-        args: rest.map((arg) =>
-          arg.startsWith("/app/") ? `${folder}/${builtFor("relay", arg)}` : arg
-        ),
+        args: rest.map((arg) => arg.startsWith("/app/") ? builtFor(folder, "relay", arg) : arg),
         clearEnv: true,
         env,
         cwd: "/",
@@ -102,6 +116,12 @@ Deno.test("deploy/Dockerfile: what the build sees makes a program that serves as
       said += value;
     }
     clearTimeout(late);
+    const status = await Deno.readTextFile(`/proc/${relay.pid}/status`);
+    const peakMiB = Number(/^VmHWM:\s+(\d+)/m.exec(status)![1]) / 1024;
+    ok(
+      peakMiB < PARSED_MIB,
+      `${peakMiB} MiB: the program was parsed, so the image's cache is not used`,
+    );
     const healthy = await start(check).output();
     eq(healthy.code, 0, new TextDecoder().decode(healthy.stderr));
     relay.kill(instructionOf(IMAGE, "STOPSIGNAL") as Deno.Signal);
@@ -111,7 +131,10 @@ Deno.test("deploy/Dockerfile: what the build sees makes a program that serves as
     eq((await start(check).output()).code, 1, "a relay that is gone is not healthy");
     ok(existsSync(env.RELAY_KV));
     const agent = words(instructionOf(STAGES.get("agent")!, "ENTRYPOINT")).at(-1)!;
-    ok(existsSync(`${folder}/${builtFor("agent", agent)}`));
+    ok(existsSync(builtFor(folder, "agent", agent)));
+    const agentEnv = environmentOf(folder, instructionOf(STAGES.get("agent")!, "ENV"));
+    eq(agentEnv.DENO_DIR, image.DENO_DIR);
+    for (const stage of ["relay", "agent"]) eq(builtFor(folder, stage, CACHE), image.DENO_DIR);
   });
 });
 
