@@ -2,15 +2,13 @@ import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { ANY_PLATFORM, VERSION } from "../protocol/protocol.ts";
 import type { AgentProgram, AgentPrograms } from "../ports/ports.ts";
-import { ownForm } from "./process.ts";
+import { ownBundle } from "./process.ts";
 
 const PLATFORM = `${Deno.build.os}-${Deno.build.arch}`;
-/** The main module of a program in parts. Their folder lies beside the bundle. */
-const PARTS_MAIN = "/chunks/main.js";
 const PLATFORM_NAME = /^[0-9a-z_-]{1,64}$/;
 
 /**
- * The programs in a folder, and the relay's own: the executable, or the bundle that it is or lies beside. Files are named
+ * The programs in a folder, and the relay's own: the executable, or the bundle that it is or whose parts it consists of. Files are named
  * by version and platform, such as `relay-0.1.0-linux-x86_64`, and `relay-0.1.0.js` for a bundle. `main` is the address
  * of the relay's main module.
  */
@@ -64,9 +62,8 @@ export function agentPrograms(
 function ownPath(main: string, version: string, platform: string): string | null {
   if (version !== VERSION) return null;
   if (Deno.build.standalone) return platform === PLATFORM ? Deno.execPath() : null;
-  if (platform !== ANY_PLATFORM || !main.startsWith("file:")) return null;
-  if (ownForm() === "bundle") return fileURLToPath(main);
-  return main.endsWith(PARTS_MAIN) ? fileURLToPath(new URL("../relay.js", main)) : null;
+  const bundle = platform === ANY_PLATFORM ? ownBundle(main) : null;
+  return bundle?.startsWith("file:") ? fileURLToPath(bundle) : null;
 }
 
 async function digestOf(path: string): Promise<string> {

@@ -1,9 +1,18 @@
 import type { ProgramForm } from "../protocol/protocol.ts";
 
-/** How this program is installed. A bundle is one module. */
+/** The main module of a program in parts. */
+const PARTS_MAIN = "/chunks/main.js";
+
+/** How this program is installed. A bundle is one module, or the parts beside it. */
 export function ownForm(): ProgramForm {
   if (Deno.build.standalone) return "executable";
-  return import.meta.url === Deno.mainModule ? "bundle" : "source";
+  return ownBundle() === null ? "source" : "bundle";
+}
+
+/** The address of the bundle that a program is, or whose parts it consists of; null for any other program. */
+export function ownBundle(main: string = Deno.mainModule): string | null {
+  if (main.endsWith(PARTS_MAIN)) return new URL("../relay.js", main).href;
+  return import.meta.url === main ? main : null;
 }
 
 /** Calls back at SIGTERM and SIGINT (Ctrl-C and Ctrl-Break on Windows). Returns a function that stops this. */

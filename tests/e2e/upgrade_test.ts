@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:asser
 import { type Client, clientOf, expectStatus } from "../clients/status_client.ts";
 import type { Program } from "../../core/cli/program.ts";
 import { VERSION } from "../../core/protocol/protocol.ts";
+import { makeBundle, makeChunks } from "../build/make_bundle.ts";
 import { bundleAgent } from "../agent_program/bundle_agent.ts";
 import {
   makeKey,
@@ -88,6 +89,43 @@ Deno.test("upgrade: a real agent returns to its program when the new one crashes
         eq((await linked(agent))[1], id);
         deq(await versionOf(id!), [VERSION, false, "online", { a: "b" }]);
         eq(await run(id!), "hi\n");
+      } finally {
+        eq((await agent.stop()).code, 0);
+      }
+    } finally {
+      eq((await relay.stop()).code, 0);
+    }
+  });
+});
+
+Deno.test("upgrade: a relay in parts, as in the image, sends the bundle beside them to an agent in parts", async () => {
+  await withFolder(async (folder) => {
+    await makeBundle(`${folder}/new/relay.js`);
+    await makeChunks(`${folder}/new/chunks`);
+    await Deno.mkdir(`${folder}/old/chunks`, { recursive: true });
+    for (const { name } of Deno.readDirSync(`${folder}/new/chunks`)) {
+      const text = await Deno.readTextFile(`${folder}/new/chunks/${name}`);
+      const old = text.replaceAll(`"${VERSION}"`, `"${OLD}"`);
+      await Deno.writeTextFile(`${folder}/old/chunks/${name}`, old);
+    }
+    const env = { RELAY_KV: `${folder}/relay.kv` };
+    const { relay, url } = await startRelayProcess(env, ["serve"], `${folder}/new/chunks/main.js`);
+    try {
+      const owner = clientOf(url, await signUpOwner(clientOf(url)));
+      const agent = startMain(
+        ["agent", "--url", url, "--state", `${folder}/state`],
+        { RELAY_TOKEN: await makeKey(owner, ["agents:admin"]) },
+        { main: `${folder}/old/chunks/main.js` },
+      );
+      try {
+        const [, id] = await linked(agent);
+        const seen = async () =>
+          (await owner<Record<string, unknown>>("GET", `/api/v1/agents/${id}`)).body;
+        const { version, program } = await seen();
+        deq([version, program], [OLD, "bundle"]);
+        const { status, error } = await upgradeAll(owner);
+        deq([status, error], ["complete", null]);
+        eq((await seen()).version, VERSION);
       } finally {
         eq((await agent.stop()).code, 0);
       }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { HASH_BYTES, nodeHash } from "./node_hash.ts";
 
 /** A SHA-256 hash: 32 bytes. */
@@ -8,7 +8,7 @@ export type Hash = Uint8Array<ArrayBuffer>;
 export type ReadNode = (level: number, index: number) => Hash | Promise<Hash>;
 
 /** The hash of a leaf in hex (RFC 6962): SHA-256(0x00 ‖ UTF-8 bytes). */
-const leafHex = (text: string): string => createHash("sha256").update(`\0${text}`).digest("hex");
+const leafHex = (text: string): string => hash("sha256", `\0${text}`);
 
 /** The hash of a leaf (RFC 6962). */
 export const leafHash = (text: string): Hash => Uint8Array.fromHex(leafHex(text));
