@@ -8,14 +8,10 @@ const PLATFORM = `${Deno.build.os}-${Deno.build.arch}`;
 const PLATFORM_NAME = /^[0-9a-z_-]{1,64}$/;
 
 /**
- * The programs in a folder, and the relay's own: the executable, or the bundle that it is or whose parts it consists of. Files are named
- * by version and platform, such as `relay-0.1.0-linux-x86_64`, and `relay-0.1.0.js` for a bundle. `main` is the address
- * of the relay's main module.
+ * The programs in a folder, and the relay's own: its executable, or its bundle. Files are named by version and
+ * platform, such as `relay-0.1.0-linux-x86_64`, and `relay-0.1.0.js` for a bundle.
  */
-export function agentPrograms(
-  folder: string | null,
-  main: string = Deno.mainModule,
-): AgentPrograms {
+export function agentPrograms(folder: string | null): AgentPrograms {
   /** The digest of each file, with the size and the time of the change that it is of. */
   const digests = new Map<string, { readonly state: string; readonly sha256: string }>();
 
@@ -49,7 +45,7 @@ export function agentPrograms(
       if (!PLATFORM_NAME.test(platform)) return null;
       const name = platform === ANY_PLATFORM ? `${version}.js` : `${version}-${platform}`;
       const file = platform.startsWith("windows-") ? `${name}.exe` : name;
-      for (const path of [folder && `${folder}/relay-${file}`, ownPath(main, version, platform)]) {
+      for (const path of [folder && `${folder}/relay-${file}`, ownPath(version, platform)]) {
         const program = path === null || path === "" ? null : await open(path);
         if (program !== null) return program;
       }
@@ -59,10 +55,10 @@ export function agentPrograms(
 }
 
 /** The file of this program, if it is of that version and for that platform. */
-function ownPath(main: string, version: string, platform: string): string | null {
+function ownPath(version: string, platform: string): string | null {
   if (version !== VERSION) return null;
   if (Deno.build.standalone) return platform === PLATFORM ? Deno.execPath() : null;
-  const bundle = platform === ANY_PLATFORM ? ownBundle(main) : null;
+  const bundle = platform === ANY_PLATFORM ? ownBundle() : null;
   return bundle?.startsWith("file:") ? fileURLToPath(bundle) : null;
 }
 

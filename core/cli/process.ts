@@ -1,18 +1,17 @@
 import type { ProgramForm } from "../protocol/protocol.ts";
 
-/** The main module of a program in parts. */
-const PARTS_MAIN = "/chunks/main.js";
-
-/** How this program is installed. A bundle is one module, or the parts beside it. */
+/** How this program is installed. A bundle is one module, or the same in parts. */
 export function ownForm(): ProgramForm {
   if (Deno.build.standalone) return "executable";
-  return ownBundle() === null ? "source" : "bundle";
+  return import.meta.url.endsWith(".ts") ? "source" : "bundle";
 }
 
-/** The address of the bundle that a program is, or whose parts it consists of; null for any other program. */
-export function ownBundle(main: string = Deno.mainModule): string | null {
-  if (main.endsWith(PARTS_MAIN)) return new URL("../relay.js", main).href;
-  return import.meta.url === main ? main : null;
+/** The address of the bundle that this program is, or that lies among its parts; null for any other program. */
+export function ownBundle(): string | null {
+  if (ownForm() !== "bundle") return null;
+  return import.meta.url === Deno.mainModule
+    ? Deno.mainModule
+    : new URL("relay.js", Deno.mainModule).href;
 }
 
 /** Calls back at SIGTERM and SIGINT (Ctrl-C and Ctrl-Break on Windows). Returns a function that stops this. */

@@ -70,10 +70,11 @@ const inAscii = (program: string): string =>
   );
 
 if (import.meta.main) {
-  const [make, name] = Deno.args[0] === "chunks"
-    ? [makeChunks, "dist/chunks"] as const
-    : [makeBundle, "dist/relay.js"] as const;
-  const output = fileURLToPath(new URL(name, ROOT));
-  await make(output);
-  console.log(output);
+  const at = (name: string) => fileURLToPath(new URL(name, ROOT));
+  const isInParts = Deno.args[0] === "chunks";
+  if (isInParts) await makeChunks(at("dist/chunks"));
+  // A relay in parts sends the bundle among them to agents.
+  const bundle = at(isInParts ? "dist/chunks/relay.js" : "dist/relay.js");
+  await makeBundle(bundle);
+  console.log(isInParts ? at("dist/chunks/main.js") : bundle);
 }

@@ -4,6 +4,7 @@ import { ENVIRONMENT } from "../../core/context/environment.ts";
 import { DEPLOYED, textOf } from "./files.ts";
 
 const NAMES = "tests/deploy/names_test.ts";
+const COMPOSE = "tests/deploy/compose_test.ts";
 const CONTAINER = "tests/deploy/container_test.ts";
 const KUBERNETES = "tests/deploy/kubernetes_test.ts";
 const MONITORING = "tests/deploy/monitoring_test.ts";
@@ -16,19 +17,19 @@ const INSTALLER = "tests/build/release_test.ts";
  * paths of the API and pages.
  */
 const TESTS: Readonly<Record<string, readonly string[]>> = {
-  "Dockerfile": [CONTAINER, KUBERNETES, NAMES],
+  "Dockerfile": [COMPOSE, CONTAINER, KUBERNETES, NAMES],
   "Dockerfile.dockerignore": [CONTAINER],
   "README.md": ["tests/deploy/covered_test.ts", "tests/pages_test.ts"],
-  "compose.yaml": [CONTAINER, KUBERNETES],
-  "grafana/dashboards.yaml": [CONTAINER],
-  "grafana/datasource.yaml": [CONTAINER, MONITORING],
+  "compose.yaml": [COMPOSE, KUBERNETES],
+  "grafana/dashboards.yaml": [COMPOSE],
+  "grafana/datasource.yaml": [COMPOSE, MONITORING],
   "grafana/relay.json": [MONITORING, NAMES],
   "install.sh": [INSTALLER],
   "kubernetes/agent.yaml": [KUBERNETES],
   "kubernetes/relay.yaml": [KUBERNETES],
   "prometheus/alerts.yml": [MONITORING, NAMES],
   "prometheus/alerts_test.yml": [MONITORING, NAMES],
-  "prometheus/prometheus.yml": [MONITORING, CONTAINER],
+  "prometheus/prometheus.yml": [MONITORING, COMPOSE],
   "proxy/Caddyfile": [PROXY],
   "proxy/nginx.conf": [PROXY],
   "systemd/relay-agent.service": [SYSTEMD],

@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:asser
 import { type Client, clientOf, expectStatus } from "../clients/status_client.ts";
 import type { Program } from "../../core/cli/program.ts";
 import { VERSION } from "../../core/protocol/protocol.ts";
-import { makeBundle, makeChunks } from "../build/make_bundle.ts";
+import { makeChunks } from "../build/make_bundle.ts";
 import { bundleAgent } from "../agent_program/bundle_agent.ts";
 import {
   makeKey,
@@ -98,24 +98,26 @@ Deno.test("upgrade: a real agent returns to its program when the new one crashes
   });
 });
 
-Deno.test("upgrade: a relay in parts, as in the image, sends the bundle beside them to an agent in parts", async () => {
+Deno.test("upgrade: a relay in parts, as in the image, sends the bundle among them to an agent in parts", async () => {
   await withFolder(async (folder) => {
-    await makeBundle(`${folder}/new/relay.js`);
-    await makeChunks(`${folder}/new/chunks`);
-    await Deno.mkdir(`${folder}/old/chunks`, { recursive: true });
-    for (const { name } of Deno.readDirSync(`${folder}/new/chunks`)) {
-      const text = await Deno.readTextFile(`${folder}/new/chunks/${name}`);
-      const old = text.replaceAll(`"${VERSION}"`, `"${OLD}"`);
-      await Deno.writeTextFile(`${folder}/old/chunks/${name}`, old);
+    await makeChunks(`${folder}/new`);
+    await Deno.mkdir(`${folder}/old`);
+    for (const { name } of Deno.readDirSync(`${folder}/new`)) {
+      const text = await Deno.readTextFile(`${folder}/new/${name}`);
+      await Deno.writeTextFile(
+        `${folder}/old/${name}`,
+        text.replaceAll(`"${VERSION}"`, `"${OLD}"`),
+      );
     }
+    await bundleAgent(`${folder}/new/relay.js`);
     const env = { RELAY_KV: `${folder}/relay.kv` };
-    const { relay, url } = await startRelayProcess(env, ["serve"], `${folder}/new/chunks/main.js`);
+    const { relay, url } = await startRelayProcess(env, ["serve"], `${folder}/new/main.js`);
     try {
       const owner = clientOf(url, await signUpOwner(clientOf(url)));
       const agent = startMain(
         ["agent", "--url", url, "--state", `${folder}/state`],
         { RELAY_TOKEN: await makeKey(owner, ["agents:admin"]) },
-        { main: `${folder}/old/chunks/main.js` },
+        { main: `${folder}/old/main.js` },
       );
       try {
         const [, id] = await linked(agent);

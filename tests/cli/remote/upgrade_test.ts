@@ -142,15 +142,3 @@ Deno.test("agentPrograms: finds files by version and platform, reads any part, a
     eq(await agentPrograms(null).find("0.2.0", "any"), null);
   });
 });
-
-Deno.test("agentPrograms: a relay that runs from parts has the bundle beside their folder, of its own version", async () => {
-  await withFolder(async (folder) => {
-    const programs = agentPrograms(null, `file://${folder}/chunks/main.js`);
-    eq(await programs.find(VERSION, "any"), null);
-    await Deno.writeTextFile(`${folder}/relay.js`, "bundle");
-    eq((await programs.find(VERSION, "any"))?.sha256, hash("sha256", "bundle"));
-    eq(await programs.find("0.0.9", "any"), null);
-    eq(await programs.find(VERSION, "linux-x86_64"), null);
-    eq(await agentPrograms(null, `file://${folder}/main.ts`).find(VERSION, "any"), null);
-  });
-});
