@@ -68,7 +68,7 @@ export async function benchEvidence(): Promise<void> {
     const status = Deno.readTextFileSync(`/proc/${relay.pid}/status`);
     return Math.round(Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)![1]) / 1024);
   };
-  console.log(`at rest: ${memory("VmRSS")} MiB resident`);
+  figure("a relay at rest, resident", memory("VmRSS"), "MiB");
   const from = performance.now();
   const answer = await fetch(`${url}/api/v1/compliance/evidence?period=24h`, client);
   const file = `${folder}/evidence.tar`;
