@@ -100,12 +100,15 @@ async function untilSaid(
   pattern: RegExp,
 ): Promise<void> {
   const late = setTimeout(() => process.kill("SIGKILL"), START_MS);
-  for (let said = ""; !pattern.test(said);) {
-    const { done, value } = await output.read();
-    if (done) throw new Error(`it ended:\n${said}`);
-    said += value;
+  try {
+    for (let said = ""; !pattern.test(said);) {
+      const { done, value } = await output.read();
+      if (done) throw new Error(`it ended:\n${said}`);
+      said += value;
+    }
+  } finally {
+    clearTimeout(late);
   }
-  clearTimeout(late);
 }
 
 const textFrom = (pipe: ReadableStream<Uint8Array<ArrayBuffer>>) =>
