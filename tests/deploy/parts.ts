@@ -47,7 +47,8 @@ export async function startIsolates(
     const response = await fetch(`${url}/health`);
     const health = await response.json();
     if (health.status !== "ok") {
-      throw new Error(`${url}: ${response.status} ${JSON.stringify(health)}`);
+      const told = programs.flatMap(({ lines }) => lines).join("\n");
+      throw new Error(`${url}: ${response.status} ${JSON.stringify(health)}\n${told}`);
     }
     return Math.round(performance.now() - startedMs);
   }));

@@ -1,4 +1,4 @@
-import { strictKv } from "../support/kv.ts";
+import { committing, overKv, strictKv } from "../support/kv.ts";
 
 /**
  * Stands in for Deno Deploy. Loaded before main.ts, it gives `Deno.openKv()` the store that all isolates share, takes
@@ -11,7 +11,7 @@ const engine = Deno.openKv;
 const store = Deno.env.get("REHEARSAL_STORE");
 replace(Deno, "openKv", async (path?: string) => {
   if (path !== undefined) throw new TypeError("the rehearsal has no other store");
-  return withoutListening(strictKv(await engine(store)));
+  return withoutListening(strictKv(withOneWriter(await engine(store))));
 });
 
 const schedules: (() => unknown)[] = [];
@@ -35,6 +35,24 @@ const runtimeTimer = setTimeout;
 replace(globalThis, "setTimeout", (task: (...args: unknown[]) => void, ms = 0, ...args: []) => {
   return runtimeTimer(scheduled || ms < LOST_TIMER_MS ? task : () => {}, ms, ...args);
 });
+
+/** A server writes for all; of several isolates that share a file, one may find it locked, which changes nothing. */
+function withOneWriter(kv: Deno.Kv): Deno.Kv {
+  return overKv(committing(kv, untilUnlocked), {
+    set: (...args) => untilUnlocked(() => kv.set(...args)),
+    delete: (...args) => untilUnlocked(() => kv.delete(...args)),
+  });
+}
+
+async function untilUnlocked<R>(write: () => Promise<R>): Promise<R> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error as Error).message.includes("database is locked")) throw error;
+    }
+  }
+}
 
 function withoutListening(kv: Deno.Kv): Deno.Kv {
   kv.listenQueue = () => Promise.reject(new TypeError("the platform has no queue"));
