@@ -346,6 +346,8 @@ export const periodicTasks = (app: Relay): Tasks => ({
   commands: () => sweepQueued(app),
   "fleet commands": () => app.fleetCommands.sweep(),
   sessions: () => app.mcpSessions.sweep(),
+  "unused keys": () => app.authenticator.forgetUnusedKeys(),
+  "limits of unused keys": () => app.limiter.forgetUnused(),
   "stale agents": () => sweepStaleAgents(app),
   // Policies that another instance applied, and those of agents that were not linked then.
   policies: () => pushPolicies(app, app.links.serving(null)),

@@ -97,6 +97,11 @@ export class Authenticator {
     return this.#keys.known(value);
   }
 
+  /** Forgets the key values that were not used since the last call but one. */
+  forgetUnusedKeys(): void {
+    this.#keys.forgetUnused();
+  }
+
   /** The holder of the key value with this hash now; null when it is no longer accepted. */
   keyHolder(tenant: Tenant, id: string, valueHash: string): Promise<Actor | null> {
     return this.#keys.current(tenant, id, valueHash);

@@ -46,8 +46,11 @@ type Changes = Partial<Pick<McpSessionRecord, "log_level" | "uris">>;
  */
 export class McpSessions {
   readonly #known = new RecentMap<Known>(KNOWN_MAX);
+  #agedAtMs: number;
 
-  constructor(private readonly context: Pick<Context, "store" | "ports" | "signals">) {}
+  constructor(private readonly context: Pick<Context, "store" | "ports" | "signals">) {
+    this.#agedAtMs = context.ports.clock.now();
+  }
 
   /** Opens a session for the caller. */
   async open(
@@ -200,7 +203,10 @@ export class McpSessions {
 
   /** Forgets sessions that went unused here for as long as one lives: another instance may have ended them. */
   #forgetUnused(): void {
-    this.#known.ageEvery(SESSION_IDLE_MS, this.context.ports.clock.now());
+    const now = this.context.ports.clock.now();
+    if (now - this.#agedAtMs < SESSION_IDLE_MS) return;
+    this.#agedAtMs = now;
+    this.#known.age();
   }
 }
 

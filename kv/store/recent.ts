@@ -1,5 +1,3 @@
-import { isWithin } from "./clock.ts";
-
 /**
  * A cache of at most `limit` recently used entries, in two generations. A full young generation becomes the
  * old one, whose entries are dropped unless they are read again. A map that evicts single entries would
@@ -9,7 +7,6 @@ export class RecentMap<V> {
   #young = new Map<string, V>();
   #old = new Map<string, V>();
   #evicted = 0;
-  #agedAtMs = -Infinity;
   readonly #half: number;
 
   constructor(limit: number) {
@@ -32,26 +29,19 @@ export class RecentMap<V> {
   }
 
   set(key: string, value: V): void {
-    if (this.#young.size >= this.#half && !this.#young.has(key)) this.#age();
+    if (this.#young.size >= this.#half && !this.#young.has(key)) this.age();
     this.#young.set(key, value);
   }
 
-  /** Begins a generation unless this did within `ms`. An entry that goes unused for twice that time is dropped. */
-  ageEvery(ms: number, nowMs: number): void {
-    if (isWithin(this.#agedAtMs, ms, nowMs)) return;
-    this.#agedAtMs = nowMs;
-    this.#age();
+  /** Begins a generation and drops the entries that the last one did not use. */
+  age(): void {
+    this.#evicted += this.#old.size;
+    this.#old = this.#young;
+    this.#young = new Map();
   }
 
   delete(key: string): void {
     this.#young.delete(key);
     this.#old.delete(key);
-  }
-
-  /** Begins a generation and drops the entries that the last one did not use. */
-  #age(): void {
-    this.#evicted += this.#old.size;
-    this.#old = this.#young;
-    this.#young = new Map();
   }
 }

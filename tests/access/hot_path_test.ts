@@ -45,3 +45,22 @@ Deno.test("hot path: a read, a command and a body of a known caller need no stor
     await world.settle();
   }
 });
+
+Deno.test("hot path: a key is forgotten that goes unused through two rounds of housekeeping", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value: used } = await world.key(owner, ["agents:read"]);
+  const { value: unused } = await world.key(owner, ["agents:read"]);
+  const { authenticator } = world.app;
+  const isKnown = (value: string) => authenticator.knownHolder(value) !== null;
+  for (const as of [used, unused]) {
+    eq((await world.call("GET", "/api/v1/agents", { as })).status, 200);
+    eq(isKnown(as), true);
+  }
+  for (let round = 0; round < 2; round++) {
+    await world.running.housekeep();
+    eq(isKnown(used), true);
+  }
+  eq(isKnown(unused), false);
+  eq((await world.call("GET", "/api/v1/agents", { as: unused })).status, 200);
+});

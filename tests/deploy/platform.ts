@@ -11,7 +11,7 @@ const engine = Deno.openKv;
 const store = Deno.env.get("REHEARSAL_STORE");
 replace(Deno, "openKv", async (path?: string) => {
   if (path !== undefined) throw new TypeError("the rehearsal has no other store");
-  return withoutListening(strictKv(withOneWriter(await engine(store))));
+  return withoutListening(strictKv(neverLocked(await engine(store))));
 });
 
 const schedules: (() => unknown)[] = [];
@@ -36,8 +36,8 @@ replace(globalThis, "setTimeout", (task: (...args: unknown[]) => void, ms = 0, .
   return runtimeTimer(scheduled || ms < LOST_TIMER_MS ? task : () => {}, ms, ...args);
 });
 
-/** A server writes for all; of several isolates that share a file, one may find it locked, which changes nothing. */
-function withOneWriter(kv: Deno.Kv): Deno.Kv {
+/** A server never finds its store locked; one of several isolates that share a file may, and has written nothing then. */
+function neverLocked(kv: Deno.Kv): Deno.Kv {
   return overKv(committing(kv, untilUnlocked), {
     set: (...args) => untilUnlocked(() => kv.set(...args)),
     delete: (...args) => untilUnlocked(() => kv.delete(...args)),

@@ -1,6 +1,5 @@
 import { rowKeyText, SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
-import { MINUTE_MS } from "../../../kv/store/durations.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { type OrganizationRecord, organizations } from "../../../kv/records/organization.ts";
@@ -31,8 +30,6 @@ interface Known {
 }
 
 const KNOWN_MAX = 20_000;
-/** A value that goes unused for twice this long is forgotten: most that are never used again were revoked. */
-const UNUSED_MS = MINUTE_MS;
 
 /**
  * The holders of API keys. Actors of key values that were used lately are remembered. An actor is valid while
@@ -47,8 +44,6 @@ export class KeyHolders {
   async authenticate(value: string): Promise<Actor> {
     const fresh = this.#fresh(value);
     if (fresh !== null) return fresh.actor;
-    this.#known.delete(value);
-    this.#known.ageEvery(UNUSED_MS, this.parts.ports.clock.now());
     const found = await this.#lookUp(value);
     this.#known.set(value, found);
     return found.actor;
@@ -57,6 +52,11 @@ export class KeyHolders {
   /** The holder of a value that was used lately, without waiting; null when it must be looked up. */
   known(value: string): Actor | null {
     return this.#fresh(value)?.actor ?? null;
+  }
+
+  /** Forgets the values that were not used since the last call but one; many of them never will be again. */
+  forgetUnused(): void {
+    this.#known.age();
   }
 
   /** The holder of the value with this hash now; null when it is no longer accepted. */

@@ -2,6 +2,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Claim, Claims, Grant, LeasedCounters } from "../../../kv/limits/counters.ts";
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
 import type { OrganizationRecord } from "../../../kv/records/organization.ts";
+import { RecentMap } from "../../../kv/store/recent.ts";
 import type { LeasedSlots } from "../../../kv/limits/slots.ts";
 import type { Actor } from "../../identity/identity.ts";
 import type { Config } from "../../context/context.ts";
@@ -24,6 +25,7 @@ import { MINUTE_MS } from "../../../kv/store/durations.ts";
 export const UNLIMITED = 2_147_483_647;
 /** Retry soon: a connection may end at any moment. */
 const CONNECTION_RETRY_MS = 1_000;
+const ACTORS_MAX = 20_000;
 /** Organizations whose refusals are remembered between two rounds of housekeeping. */
 const REFUSED_MAX = 1_000;
 
@@ -57,7 +59,7 @@ type Organization = Pick<OrganizationRecord, "id" | "plan" | "limits"> & {
   readonly ofPlan: number | null | undefined;
 };
 
-/** The limits of an actor, computed once and valid while the configuration is the same. */
+/** The limits of an actor, computed once and valid while the actor and the configuration are the same. */
 interface Bounds {
   readonly actor: Actor;
   readonly config: Config;
@@ -71,8 +73,7 @@ interface Bounds {
  * never exceed a limit; the refusals kept in memory are only a hint for notifications.
  */
 export class Limiter {
-  /** A key's actor is the same object until something about it changes; a user's is always new. */
-  readonly #bounds = new WeakMap<Actor, Bounds>();
+  readonly #bounds = new RecentMap<Bounds>(ACTORS_MAX);
   readonly #refusedByPlan = new Map<string, { readonly tenant: Tenant; readonly limit: number }>();
 
   constructor(
@@ -146,6 +147,11 @@ export class Limiter {
   /** Releases the connection that an API key was admitted with. */
   leave(actor: Actor): void {
     if (actor.key !== null) this.parts.connections.leave(actor.id);
+  }
+
+  /** Forgets the limits of keys that were not used since the last call but one. */
+  forgetUnused(): void {
+    this.#bounds.age();
   }
 
   /** Returns the leased connections before this instance stops. */
@@ -235,10 +241,11 @@ export class Limiter {
     };
   }
 
+  /** A key's actor is the same object until something about it changes; a user's is always new. */
   #boundsOf(actor: Actor): Bounds {
     const config = this.parts.config();
-    const known = this.#bounds.get(actor);
-    if (known?.config === config) return known;
+    const known = this.#bounds.get(actor.id);
+    if (known !== undefined && known.actor === actor && known.config === config) return known;
     const { key, plan, planLimits, planPerMinute: ofPlan, tenant } = actor;
     const of = key && { id: actor.id, type: key.type, limits: key.limits };
     const organization = { id: tenant.org, plan, limits: planLimits, ofPlan };
@@ -250,7 +257,7 @@ export class Limiter {
       mcp: this.#claims("mcp", of, organization),
       connections: connections ?? Infinity,
     };
-    if (key !== null) this.#bounds.set(actor, bounds);
+    if (key !== null) this.#bounds.set(actor.id, bounds);
     return bounds;
   }
 
