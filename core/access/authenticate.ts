@@ -97,7 +97,7 @@ export class Authenticator {
     return this.#keys.known(value);
   }
 
-  /** Forgets the key values that were not used since the last call but one. */
+  /** Forgets the key values that were not used since the last call. */
   forgetUnusedKeys(): void {
     this.#keys.forgetUnused();
   }

@@ -46,7 +46,7 @@ Deno.test("hot path: a read, a command and a body of a known caller need no stor
   }
 });
 
-Deno.test("hot path: a key is forgotten that goes unused through two rounds of housekeeping", async () => {
+Deno.test("hot path: a key that goes unused from one housekeeping to the next is forgotten", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value: used } = await world.key(owner, ["agents:read"]);

@@ -54,7 +54,7 @@ export class KeyHolders {
     return this.#fresh(value)?.actor ?? null;
   }
 
-  /** Forgets the values that were not used since the last call but one; many of them never will be again. */
+  /** Forgets the values that were not used since the last call; many of them never will be again. */
   forgetUnused(): void {
     this.#known.age();
   }

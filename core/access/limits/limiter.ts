@@ -149,7 +149,7 @@ export class Limiter {
     if (actor.key !== null) this.parts.connections.leave(actor.id);
   }
 
-  /** Forgets the limits of keys that were not used since the last call but one. */
+  /** Forgets the limits of keys that were not used since the last call. */
   forgetUnused(): void {
     this.#bounds.age();
   }
