@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { dial } from "../../core/cli/agent/link/dial.ts";
+import { CLOSE_CODES } from "../../core/protocol/close_codes.ts";
 import type { CommandOrder, CommandResult, RunFrame } from "../../core/protocol/protocol.ts";
 import {
   challengeText,
@@ -11,10 +12,12 @@ import {
 
 /**
  * An agent that answers every command at once and runs nothing. Arguments: url, token (empty for the
- * bare relay), number of agents. Prints the agents' ids once all are welcome, and ends with their links.
+ * bare relay), number of agents. Prints the agents' ids once all are welcome, and ends with their links. SIGINT closes
+ * the links: such agents are not missed, so no notification about them is recorded later.
  */
 const [url, token, count = "1"] = Deno.args as [string, string, string?];
 const ids: string[] = [];
+let left = 0;
 
 async function connect(n: number): Promise<void> {
   const key = privateKeyOf(crypto.getRandomValues(new Uint8Array(32)));
@@ -24,10 +27,12 @@ async function connect(n: number): Promise<void> {
   const socket = dial(url, token, {
     closed: ({ code, reason }) => {
       clearInterval(beating);
+      if (code === CLOSE_CODES.normal.code && ++left === ids.length) Deno.exit();
       reject(new Error(`closed: ${code} ${reason}`));
     },
     message,
   });
+  Deno.addSignalListener("SIGINT", () => socket.close(CLOSE_CODES.normal.code));
   function message(data: string | null) {
     const frame = JSON.parse(data!);
     if (frame.type === "run" && !token) {

@@ -41,7 +41,7 @@ export async function withAgent(base: string, n: number): Promise<Tenant> {
   const agent = await start<{ ids: string[] }>("echo_agent.ts", [base, account.key]);
   const agentId = agent.ready.ids[0]!;
   if (n > 0) {
-    agent.child.kill("SIGTERM"); // its record stays
+    agent.child.kill("SIGINT"); // its record stays
     await untilOffline(base, account.token, agentId);
   }
   return { ...account, agentId };
