@@ -32,7 +32,7 @@ async function connect(n: number): Promise<void> {
     },
     message,
   });
-  Deno.addSignalListener("SIGINT", () => socket.close(CLOSE_CODES.normal.code));
+  Deno.addSignalListener("SIGINT", () => socket.close(CLOSE_CODES.normal.code, ""));
   function message(data: string | null) {
     const frame = JSON.parse(data!);
     if (frame.type === "run" && !token) {
